@@ -1,0 +1,3 @@
+module github.com/lockstep-io/lockstep
+
+go 1.26
