@@ -1,0 +1,85 @@
+package resource
+
+import "github.com/lockstep-io/lockstep/pkg/engine"
+
+// Environments are the names of every gateway's environments.
+var Environments = []string{"dev", "staging", "prod"}
+
+// Environment is one of a gateway's environments. It is a leaf: the gateway's
+// steps create and delete it. The document's _id is "<gatewayId>-<name>".
+type Environment struct {
+	engine.Meta `bson:",inline"`
+
+	GatewayID string `bson:"gatewayId" json:"gatewayId"`
+	Name      string `bson:"name" json:"name"`
+	// Host is where the environment is reached.
+	Host string `bson:"host" json:"host"`
+}
+
+// ClientApp is an API consumer of one environment. Its key is in the
+// ApisixConsumer and a Kubernetes Secret, never in the document. The
+// document's _id is "<gatewayId>-<environment>-<name>".
+type ClientApp struct {
+	engine.Meta `bson:",inline"`
+
+	GatewayID   string `bson:"gatewayId" json:"gatewayId"`
+	Region      string `bson:"region" json:"region"`
+	Environment string `bson:"environment" json:"environment"`
+	Name        string `bson:"name" json:"name"`
+}
+
+// CloudFunction is code that a Stage publishes. The document's _id is
+// "<gatewayId>-<name>".
+type CloudFunction struct {
+	engine.Meta `bson:",inline"`
+
+	GatewayID string `bson:"gatewayId" json:"gatewayId"`
+	Region    string `bson:"region" json:"region"`
+	Name      string `bson:"name" json:"name"`
+	// Runtime is the language the code is in, such as "javascript".
+	Runtime string `bson:"runtime" json:"runtime"`
+	Code    string `bson:"code" json:"code"`
+	// Version rises with every change of the code.
+	Version int64 `bson:"version" json:"version"`
+}
+
+// Stage is what is published to an environment: functions, copied into the
+// gateway's own database, and the routes that lead to them, at the
+// environment's host. The document's _id is "<gatewayId>-<environment>".
+type Stage struct {
+	engine.Meta `bson:",inline"`
+
+	GatewayID   string  `bson:"gatewayId" json:"gatewayId"`
+	Region      string  `bson:"region" json:"region"`
+	Environment string  `bson:"environment" json:"environment"`
+	Routes      []Route `bson:"routes,omitempty" json:"routes,omitempty"`
+	// PublishedGeneration is the generation whose functions and routes are in
+	// place.
+	PublishedGeneration int64 `bson:"publishedGeneration,omitempty" json:"publishedGeneration,omitempty"`
+}
+
+// Route leads requests of a path and methods to a function.
+type Route struct {
+	// Path begins with "/"; a trailing "*" matches every path below.
+	Path    string   `bson:"path" json:"path"`
+	Methods []string `bson:"methods,omitempty" json:"methods,omitempty"`
+	// Function is the name of one of the gateway's functions.
+	Function string `bson:"function" json:"function"`
+}
+
+// CronTrigger calls a function on a schedule. It is Inactive while its gateway
+// is stopped. The document's _id is "<gatewayId>-<name>".
+type CronTrigger struct {
+	engine.Meta `bson:",inline"`
+
+	GatewayID string `bson:"gatewayId" json:"gatewayId"`
+	Region    string `bson:"region" json:"region"`
+	Name      string `bson:"name" json:"name"`
+	// Schedule is a cron expression of five fields, TimeZone an IANA name.
+	Schedule string `bson:"schedule" json:"schedule"`
+	TimeZone string `bson:"timeZone,omitempty" json:"timeZone,omitempty"`
+	Function string `bson:"function" json:"function"`
+	// Suspended is the user's wish to keep the trigger inactive while its
+	// gateway runs.
+	Suspended bool `bson:"suspended,omitempty" json:"suspended,omitempty"`
+}
