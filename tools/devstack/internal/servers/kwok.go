@@ -1,0 +1,29 @@
+package servers
+
+import (
+	"os"
+
+	"github.com/spf13/pflag"
+	"sigs.k8s.io/kwok/pkg/config"
+	"sigs.k8s.io/kwok/pkg/kwok/cmd"
+	"sigs.k8s.io/kwok/pkg/log"
+	"sigs.k8s.io/kwok/pkg/utils/signals"
+)
+
+// runKwok runs the simulated kubelets. kwok reads its global flags from os.Args itself.
+func runKwok(args []string) error {
+	os.Args = append([]string{"kwok"}, args...)
+	global := pflag.NewFlagSet("global", pflag.ContinueOnError)
+	global.ParseErrorsAllowlist.UnknownFlags = true
+	global.Usage = func() {}
+
+	ctx, _ := log.InitFlags(signals.SetupSignalContext(), global)
+	ctx, err := config.InitFlags(ctx, global)
+	if err != nil {
+		return err
+	}
+	command := cmd.NewCommand(ctx)
+	command.PersistentFlags().AddFlagSet(global)
+	command.SetArgs(args)
+	return command.ExecuteContext(ctx)
+}
