@@ -12,6 +12,7 @@ import (
 	"github.com/lockstep-io/lockstep/tools/devstack/internal/debian"
 	"github.com/lockstep-io/lockstep/tools/devstack/internal/servers"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 func main() {
@@ -38,11 +39,14 @@ func exit(err error) {
 }
 
 func rootCommand() *cobra.Command {
+	// The packages of Kubernetes register global flags, which cobra would offer as ours.
+	pflag.CommandLine = pflag.NewFlagSet("devstack", pflag.ContinueOnError)
 	root := &cobra.Command{
-		Use:           "devstack",
-		Short:         "A real local stack without Docker: MongoDB, Kubernetes, cert-manager",
-		SilenceUsage:  true,
-		SilenceErrors: true,
+		Use:               "devstack",
+		Short:             "A real local stack without Docker: MongoDB, Kubernetes, cert-manager",
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
 	name := root.PersistentFlags().String("name", "default", "name of the stack")
 	root.AddCommand(upCommand(name), downCommand(name), statusCommand(name), envCommand(name), toolsCommand())

@@ -10,8 +10,10 @@ import (
 	"sigs.k8s.io/kwok/pkg/utils/signals"
 )
 
-// runKwok runs the simulated kubelets. kwok reads its global flags from os.Args itself.
+// runKwok runs the simulated kubelets. kwok reads its global flags from os.Args itself. The packages of Kubernetes, linked
+// into the same binary, have left global flags of their own that must not mix with kwok's.
 func runKwok(args []string) error {
+	pflag.CommandLine = pflag.NewFlagSet("kwok", pflag.ContinueOnError)
 	os.Args = append([]string{"kwok"}, args...)
 	global := pflag.NewFlagSet("global", pflag.ContinueOnError)
 	global.ParseErrorsAllowlist.UnknownFlags = true
