@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-
-	"github.com/lockstep-io/lockstep/tools/devstack/internal/cluster"
 )
 
 // writeEnv writes the stack's env file: what a test or a shell needs to know, as export lines.
@@ -31,7 +29,7 @@ func (s *Stack) env() [][2]string {
 	if s.ExternalKube != "" {
 		return append(env, [2]string{"KUBECONFIG", s.ExternalKube})
 	}
-	return append(env, [2]string{"KUBECONFIG", s.kubeconfig()})
+	return append(env, [2]string{"KUBECONFIG", s.Kubeconfig()})
 }
 
 // Env is the content of the env file, which is there once the stack has been up.
@@ -50,16 +48,12 @@ func (s *Stack) Summary() string {
 		fmt.Fprintf(&text, "%s=%s\n", entry[0], entry[1])
 	}
 	self, _ := os.Executable()
-	uri := s.ExternalMongo
-	if uri == "" {
-		uri = s.mongoURI(portFerret1)
-	}
-	fmt.Fprintf(&text, "\n# look inside\neval \"$(%s env --name %s)\"\n", self, s.Name)
+	env := s.env()
+	uri, kubeconfig := env[0][1], env[len(env)-1][1]
+	fmt.Fprintf(&text, "\n# look inside\n")
 	fmt.Fprintf(&text, "\"$(%s tools)\" '%s'\n", self, uri)
-	if s.ExternalKube == "" {
-		fmt.Fprintf(&text, "curl -sk -H \"Authorization: Bearer $(cut -d, -f1 %s)\" https://%s/api/v1/nodes\n",
-			s.path("pki", cluster.Tokens), s.addr(portAPIServer))
-	}
+	fmt.Fprintf(&text, "KUBECONFIG='%s' %s kubectl get nodes\n", kubeconfig, self)
+	fmt.Fprintf(&text, "eval \"$(%s env --name %s)\"\n", self, s.Name)
 	fmt.Fprintf(&text, "%s status --name %s\n", self, s.Name)
 	return text.String()
 }

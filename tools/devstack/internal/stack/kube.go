@@ -13,7 +13,8 @@ import (
 	"github.com/lockstep-io/lockstep/tools/devstack/internal/cluster"
 )
 
-func (s *Stack) kubeconfig() string { return s.path("kubeconfig") }
+// Kubeconfig is the path of the admin's kubeconfig.
+func (s *Stack) Kubeconfig() string { return s.path("kubeconfig") }
 
 func (s *Stack) kubeComponents() []component {
 	own := func(name string, port int, after string, scheme string, args ...string) component {
@@ -75,7 +76,7 @@ func (s *Stack) apiServerArgs() []string {
 
 func (s *Stack) controllerManagerArgs() []string {
 	return []string{
-		"--kubeconfig=" + s.kubeconfig(), "--leader-elect=false",
+		"--kubeconfig=" + s.Kubeconfig(), "--leader-elect=false",
 		"--bind-address=127.0.0.1", "--secure-port=" + s.port(portControllerManager),
 		"--service-account-private-key-file=" + s.path("pki", cluster.AccountKey),
 		"--root-ca-file=" + s.path("pki", cluster.ServerCert),
@@ -86,7 +87,7 @@ func (s *Stack) controllerManagerArgs() []string {
 
 func (s *Stack) schedulerArgs() []string {
 	return []string{
-		"--kubeconfig=" + s.kubeconfig(), "--leader-elect=false",
+		"--kubeconfig=" + s.Kubeconfig(), "--leader-elect=false",
 		"--bind-address=127.0.0.1", "--secure-port=" + s.port(portScheduler),
 		"--kube-api-qps=500", "--kube-api-burst=1000",
 	}
@@ -94,7 +95,7 @@ func (s *Stack) schedulerArgs() []string {
 
 func (s *Stack) kwokArgs() []string {
 	args := []string{
-		"--kubeconfig=" + s.kubeconfig(), "--manage-all-nodes=true",
+		"--kubeconfig=" + s.Kubeconfig(), "--manage-all-nodes=true",
 		"--server-address=" + s.addr(portKwok), "--node-lease-duration-seconds=40",
 	}
 	stages, _ := filepath.Glob(filepath.Join(assetDir(), "stages", "*.yaml"))
@@ -105,12 +106,12 @@ func (s *Stack) kwokArgs() []string {
 }
 
 func (s *Stack) certManagerArgs() []string {
-	return []string{"--kubeconfig=" + s.kubeconfig(), "--health-address=" + s.addr(portCertManager)}
+	return []string{"--kubeconfig=" + s.Kubeconfig(), "--health-address=" + s.addr(portCertManager)}
 }
 
 // credentials makes keys, the admin's token and the kubeconfig, once.
 func (s *Stack) credentials(_ context.Context, say func(string)) error {
-	made, err := cluster.Credentials(s.path("pki"), s.kubeconfig(), "https://"+s.addr(portAPIServer))
+	made, err := cluster.Credentials(s.path("pki"), s.Kubeconfig(), "https://"+s.addr(portAPIServer))
 	if err == nil {
 		say(map[bool]string{true: "made", false: "kept"}[made])
 	}
@@ -119,7 +120,7 @@ func (s *Stack) credentials(_ context.Context, say func(string)) error {
 
 // install brings the CRDs, the storage class, the nodes and the namespace of cert-manager.
 func (s *Stack) install(ctx context.Context, say func(string)) error {
-	target, err := cluster.Connect(s.kubeconfig())
+	target, err := cluster.Connect(s.Kubeconfig())
 	if err != nil {
 		return err
 	}
@@ -133,7 +134,7 @@ func (s *Stack) install(ctx context.Context, say func(string)) error {
 
 // settled waits until a pod could run.
 func (s *Stack) settled(ctx context.Context, say func(string)) error {
-	target, err := cluster.Connect(s.kubeconfig())
+	target, err := cluster.Connect(s.Kubeconfig())
 	if err != nil {
 		return err
 	}

@@ -61,7 +61,7 @@ func (s *Stack) chooseExternal() {
 	if uri := os.Getenv("MONGODB_URI"); uri != s.mongoURI(portFerret1) {
 		s.ExternalMongo = uri
 	}
-	if path := os.Getenv("KUBECONFIG"); path != s.kubeconfig() {
+	if path := os.Getenv("KUBECONFIG"); path != s.Kubeconfig() {
 		s.ExternalKube = path
 	}
 }
