@@ -55,3 +55,11 @@ type Database struct {
 	Name string `bson:"name" json:"name"`
 	User string `bson:"user" json:"user"`
 }
+
+// Header is what the documents of all kinds have, for those who look at a
+// document without knowing its kind.
+type Header struct {
+	engine.Meta `bson:",inline"`
+
+	GatewayID string `bson:"gatewayId" json:"gatewayId"`
+}

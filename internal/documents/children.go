@@ -1,0 +1,97 @@
+package documents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/lockstep-io/lockstep/internal/resource"
+	"github.com/lockstep-io/lockstep/pkg/engine"
+	"github.com/lockstep-io/lockstep/pkg/engine/mongostore"
+)
+
+// Ask sets the state of all a gateway's documents of a kind, where it is
+// another. A document that is to be deleted stays so. Asking again changes
+// nothing: in particular it does not touch what a document counts its backoff
+// from.
+func (d *Documents) Ask(ctx context.Context, kind resource.Kind, gatewayID string, state engine.State) error {
+	store, err := d.Headers(kind)
+	if err != nil {
+		return err
+	}
+	others, err := store.Find(ctx, bson.D{
+		{Key: "gatewayId", Value: gatewayID},
+		{Key: "state", Value: bson.D{{Key: "$nin", Value: bson.A{state, resource.Deleted}}}},
+	})
+	if err != nil {
+		return err
+	}
+	for _, doc := range others {
+		_, err := store.SetIntent(ctx, doc.ID, mongostore.Intent{
+			State: state, Unless: []engine.State{state, resource.Deleted},
+		})
+		if err != nil && !errors.Is(err, mongostore.ErrConflict) && !errors.Is(err, mongostore.ErrNotFound) {
+			return fmt.Errorf("ask %s %s to be %s: %w", kind, doc.ID, state, err)
+		}
+		d.hint(kind, doc.ID)
+	}
+	return nil
+}
+
+// Left returns the headers of a gateway's documents of a kind.
+func (d *Documents) Left(ctx context.Context, kind resource.Kind, gatewayID string) ([]*resource.Header, error) {
+	store, err := d.Headers(kind)
+	if err != nil {
+		return nil, err
+	}
+	return store.Find(ctx, bson.D{{Key: "gatewayId", Value: gatewayID}})
+}
+
+// RemoveLeaf removes a gateway's documents of a kind that has no task service:
+// the gateway's own steps call it once what the documents stand for is gone.
+func (d *Documents) RemoveLeaf(ctx context.Context, kind resource.Kind, gatewayID string) error {
+	store, err := d.Headers(kind)
+	if err != nil {
+		return err
+	}
+	return store.DeleteMany(ctx, bson.D{{Key: "gatewayId", Value: gatewayID}})
+}
+
+// ensure inserts a document unless it is there.
+func ensure[D engine.Document](ctx context.Context, store *mongostore.Store[D], doc D) (bool, error) {
+	err := store.Insert(ctx, doc)
+	if errors.Is(err, mongostore.ErrExists) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// EnsureRuntimeDomain creates a gateway's RuntimeDomain if it is not there.
+func (d *Documents) EnsureRuntimeDomain(ctx context.Context, doc *resource.RuntimeDomain) error {
+	return d.ensured(resource.KindRuntimeDomain, doc.ID, func() (bool, error) { return ensure(ctx, d.RuntimeDomains, doc) })
+}
+
+// EnsureDatabase creates a gateway's Database document if it is not there.
+func (d *Documents) EnsureDatabase(ctx context.Context, doc *resource.Database) error {
+	return d.ensured(resource.KindDatabase, doc.ID, func() (bool, error) { return ensure(ctx, d.Databases, doc) })
+}
+
+// EnsureEnvironment creates an Environment if it is not there.
+func (d *Documents) EnsureEnvironment(ctx context.Context, doc *resource.Environment) error {
+	return d.ensured(resource.KindEnvironment, doc.ID, func() (bool, error) { return ensure(ctx, d.Environments, doc) })
+}
+
+// EnsureStage creates a Stage if it is not there.
+func (d *Documents) EnsureStage(ctx context.Context, doc *resource.Stage) error {
+	return d.ensured(resource.KindStage, doc.ID, func() (bool, error) { return ensure(ctx, d.Stages, doc) })
+}
+
+func (d *Documents) ensured(kind resource.Kind, id string, insert func() (bool, error)) error {
+	created, err := insert()
+	if created {
+		d.hint(kind, id)
+	}
+	return err
+}

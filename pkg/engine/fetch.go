@@ -1,0 +1,128 @@
+package engine
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"strconv"
+	"sync/atomic"
+	"time"
+)
+
+// sweepMost is how many due documents one read finds.
+const sweepMost = 5000
+
+// storeTimeout bounds one read or claim.
+const storeTimeout = 15 * time.Second
+
+// batches numbers this process's claiming writes, so that with the holder's
+// name each has a name of its own.
+var batches atomic.Int64
+
+// sweep claims what is due: one sorted read finds the documents, then they are
+// claimed in batches as the pool has room. Each is claimed at most once per
+// sweep, so that one that is due again at once cannot keep others waiting. A
+// read that was full is followed by another.
+func (s *Service[D]) sweep(ctx, working context.Context) {
+	seen := map[string]bool{}
+	for ctx.Err() == nil {
+		ids, err := s.due(ctx)
+		if err != nil {
+			return
+		}
+		fresh := ids[:0:0]
+		for _, id := range ids {
+			if !seen[id] {
+				seen[id] = true
+				fresh = append(fresh, id)
+			}
+		}
+		if len(fresh) == 0 {
+			return
+		}
+		s.drain(ctx, working, fresh)
+		if len(ids) < sweepMost {
+			return
+		}
+	}
+}
+
+func (s *Service[D]) due(ctx context.Context) ([]string, error) {
+	read, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	ids, err := s.store.Due(read, s.rules, sweepMost)
+	s.storeResult(ctx, "due", err)
+	return ids, err
+}
+
+// drain claims the given documents batch by batch. Replicas that found the
+// same documents begin at different places, so as not to contend for each one.
+func (s *Service[D]) drain(ctx, working context.Context, ids []string) {
+	if begin := rand.IntN(len(ids)); len(ids) > s.opts.Batch { //nolint:gosec // spreads load, guards nothing
+		ids = append(ids[begin:], ids[:begin]...)
+	}
+	for len(ids) > 0 {
+		room, ok := s.pool.room(ctx)
+		if !ok {
+			return
+		}
+		if s.hints.pending() {
+			s.claimHinted(ctx, working)
+			continue
+		}
+		n := min(room, len(ids))
+		if !s.claim(ctx, working, ids[:n], false) {
+			return
+		}
+		ids = ids[n:]
+	}
+}
+
+// claimHinted claims the documents that hints named.
+func (s *Service[D]) claimHinted(ctx, working context.Context) {
+	for ctx.Err() == nil {
+		room, ok := s.pool.room(ctx)
+		if !ok {
+			return
+		}
+		ids := s.hints.take(room)
+		if len(ids) == 0 {
+			return
+		}
+		s.claim(ctx, working, ids, true)
+	}
+}
+
+// claim takes the documents that are still claimable and hands them to the
+// workers. It returns false if the store failed.
+func (s *Service[D]) claim(ctx, working context.Context, ids []string, hinted bool) bool {
+	req := ClaimRequest{
+		Rules: s.rules, IDs: ids, Holder: s.opts.Holder, Hinted: hinted,
+		Batch: s.opts.Holder + "#" + strconv.FormatInt(batches.Add(1), 36),
+	}
+	write, cancel := context.WithTimeout(ctx, min(storeTimeout, s.window/2))
+	defer cancel()
+	began := s.now()
+	docs, err := s.store.Claim(write, req)
+	if s.storeResult(ctx, "claim", err); err != nil {
+		return false
+	}
+	s.obs.Claimed(s.def.Kind, len(ids), len(docs))
+	s.pool.took(len(docs), began, s.now)
+	for _, doc := range docs {
+		m := doc.Lifecycle()
+		if m.WaitingFor == "" && m.Attempts == 0 && !m.UpdatedAt.IsZero() {
+			s.obs.Queued(s.def.Kind, m.LockedAt.Sub(m.UpdatedAt))
+		}
+		s.hints.flying(m.ID)
+		s.pool.queue <- newClaim(working, doc, s.now, began, s.window)
+	}
+	return true
+}
+
+func (s *Service[D]) storeResult(ctx context.Context, call string, err error) {
+	if err != nil && ctx.Err() == nil {
+		s.obs.StoreFailed(s.def.Kind, call)
+		s.log.Warn("store failed", slog.String("call", call), slog.Any("error", err))
+	}
+}
