@@ -5,6 +5,7 @@ import (
 	"testing"
 )
 
+// A pod's grace period is waited for when its namespace is deleted, in part, although no kubelet needs it.
 const workloads = `
 apiVersion: v1
 kind: Namespace
@@ -18,14 +19,14 @@ spec:
   selector: {matchLabels: {app: web}}
   template:
     metadata: {labels: {app: web}}
-    spec: {containers: [{name: web, image: example/web}]}
+    spec: {terminationGracePeriodSeconds: 1, containers: [{name: web, image: example/web}]}
 ---
 apiVersion: batch/v1
 kind: Job
 metadata: {name: once, namespace: e2e}
 spec:
   template:
-    spec: {restartPolicy: Never, containers: [{name: once, image: example/once}]}
+    spec: {terminationGracePeriodSeconds: 1, restartPolicy: Never, containers: [{name: once, image: example/once}]}
 ---
 apiVersion: v1
 kind: PersistentVolumeClaim

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"go.etcd.io/etcd/server/v3/embed"
 )
@@ -36,6 +37,7 @@ func runEtcd(args []string) error {
 	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = []url.URL{*peerURL}, []url.URL{*peerURL}
 	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
 	cfg.LogLevel = "warn"
+	cfg.WarningUnaryRequestDuration = time.Second // else every request is one that took long
 	cfg.UnsafeNoFsync = true
 
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)

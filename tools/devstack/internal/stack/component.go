@@ -51,6 +51,9 @@ func (s *Stack) ensure(ctx context.Context, c component, say func(string)) error
 			say(fmt.Sprintf("kept, pid %d", running[0].PID))
 			return s.writePidfile(c.name, running[0].PID)
 		}
+		if ctx.Err() != nil {
+			return ctx.Err() // another step failed, or Ctrl-C: that says nothing about this component
+		}
 		say("not well; starting it anew")
 		if err := s.stop(3*time.Second, c.name); err != nil {
 			return err

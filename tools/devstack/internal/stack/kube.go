@@ -96,7 +96,7 @@ func (s *Stack) schedulerArgs() []string {
 func (s *Stack) kwokArgs() []string {
 	args := []string{
 		"--kubeconfig=" + s.Kubeconfig(), "--manage-all-nodes=true",
-		"--server-address=" + s.addr(portKwok), "--node-lease-duration-seconds=40",
+		"--server-address=" + s.addr(portKwok), "--node-lease-duration-seconds=40", "--v=warn",
 	}
 	stages, _ := filepath.Glob(filepath.Join(assetDir(), "stages", "*.yaml"))
 	for _, stage := range stages {

@@ -31,6 +31,7 @@ func (s *Stack) postgresSettings() []string {
 		"shared_preload_libraries=pg_cron,pg_documentdb_core,pg_documentdb", "cron.database_name=postgres",
 		"documentdb_core.enableCollation=on",
 		"max_connections=400", "shared_buffers=256MB", "deadlock_timeout=20ms",
+		"cron.log_statement=off", "cron.log_run=off", "cron.log_min_messages=warning", // DocumentDB's jobs run every 2 s
 		"fsync=off", "full_page_writes=off", "max_wal_size=2GB", "jit=off",
 	}
 }
