@@ -21,10 +21,15 @@ func (d *Documents) Ask(ctx context.Context, kind resource.Kind, gatewayID strin
 	if err != nil {
 		return err
 	}
-	others, err := store.Find(ctx, bson.D{
+	filter := bson.D{
 		{Key: "gatewayId", Value: gatewayID},
 		{Key: "state", Value: bson.D{{Key: "$nin", Value: bson.A{state, resource.Deleted}}}},
-	})
+	}
+	if state == resource.Active {
+		// What the user has suspended (a CronTrigger) stays inactive.
+		filter = append(filter, bson.E{Key: "suspended", Value: bson.D{{Key: "$ne", Value: true}}})
+	}
+	others, err := store.Find(ctx, filter)
 	if err != nil {
 		return err
 	}
@@ -94,4 +99,33 @@ func (d *Documents) ensured(kind resource.Kind, id string, insert func() (bool, 
 		d.hint(kind, id)
 	}
 	return err
+}
+
+// Functions reads a gateway's functions that are not being deleted.
+func (d *Documents) Functions(ctx context.Context, gatewayID string) ([]resource.CloudFunction, error) {
+	docs, err := d.CloudFunctions.Find(ctx, bson.D{
+		{Key: "gatewayId", Value: gatewayID},
+		{Key: "state", Value: bson.D{{Key: "$ne", Value: resource.Deleted}}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	functions := make([]resource.CloudFunction, len(docs))
+	for i, doc := range docs {
+		functions[i] = *doc
+	}
+	return functions, nil
+}
+
+// CustomDomain is the custom domain that a gateway serves; empty if there is
+// none, or it is not ready.
+func (d *Documents) CustomDomain(ctx context.Context, gatewayID string) (string, error) {
+	doc, err := d.RuntimeDomains.Get(ctx, gatewayID)
+	if errors.Is(err, mongostore.ErrNotFound) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return doc.CustomDomainReady, nil
 }

@@ -64,11 +64,14 @@ func ConsumerName(gatewayID, environment, app string) string {
 	return gatewayID + "-" + environment + "-" + app
 }
 
+// CustomDomainEnvironment is the environment that a custom domain serves.
+const CustomDomainEnvironment = "prod"
+
 // EnvironmentHost is the host at which an environment is reached, below the
 // region's domain suffix: vn8ofl-dev.eu.example.com; prod has no suffix of its
 // own: vn8ofl.eu.example.com.
 func EnvironmentHost(gatewayID, environment, domainSuffix string) string {
-	if environment == "prod" {
+	if environment == CustomDomainEnvironment {
 		return gatewayID + "." + domainSuffix
 	}
 	return gatewayID + "-" + environment + "." + domainSuffix
