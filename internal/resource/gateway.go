@@ -10,6 +10,9 @@ type ApiGateway struct {
 
 	GatewayID string `bson:"gatewayId" json:"gatewayId"`
 	Name      string `bson:"name" json:"name"`
+	// Tenant owns the gateway: nobody of another tenant sees it. It never
+	// changes.
+	Tenant string `bson:"tenant,omitempty" json:"tenant,omitempty"`
 	// Region is immutable: the cluster in which the gateway lives.
 	Region  string  `bson:"region" json:"region"`
 	Runtime Runtime `bson:"runtime" json:"runtime"`
