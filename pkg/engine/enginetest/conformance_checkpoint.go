@@ -34,6 +34,7 @@ func checkpointTests(t *testing.T, open func(*testing.T) Harness) {
 // the step is said to have begun.
 func checkpointed(b *bench, doc *Widget, began time.Time) {
 	b.Helper()
+	b.set(doc.ID, "lockedAt", b.ago(20*time.Second))
 	b.applied(doc, change(engine.Checkpoint), func(w *Widget, now time.Time) {
 		w.Step, w.StepAt = "pour", now
 		w.WaitingFor, w.WaitingSince = "", time.Time{}

@@ -1,7 +1,8 @@
 package enginetest
 
 import (
-	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,37 +12,59 @@ import (
 // dueTests check the order and the bounds of Due.
 func dueTests(t *testing.T, open func(*testing.T) Harness) {
 	test(t, open, "Order", dueOrder)
+	test(t, open, "OrderAcrossRules", dueOrderAcrossRules)
 	test(t, open, "Read", dueReads)
 	test(t, open, "Empty", func(b *bench) { b.ids("due", dueOf(b, make([]string, 10))) })
 }
 
-// Hole: one order for all, with the nearest expiry first and then the longest
-// waiting, so that nothing starves. The limit takes from the front.
+// Hole: the nearest expiry first, then the longest waiting, so that nothing
+// starves. The limit takes from the front.
 func dueOrder(b *bench) {
-	place := func(id string, locked, updated time.Time) *Widget {
-		return b.widget(id, func(w *Widget) { w.LockedAt, w.UpdatedAt = locked, updated })
-	}
-	changed := place("6 backing off from an intent that is no more", engine.Never, b.ago(time.Hour))
-	changed.Generation++
-	waiting := place("5 waiting for an intent that is no more", b.ago(5*time.Second), b.ago(time.Hour))
-	waiting.Generation++
 	b.insert(
-		place("3 lock expired long ago", b.ago(time.Hour), b.ago(3*time.Hour)),
-		changed,
-		place("2 unlocked just now", engine.Epoch, b.ago(time.Second)),
-		place("4 lock expired just now", b.ago(31*time.Second), b.ago(2*time.Hour)),
-		place("1 unlocked long ago", engine.Epoch, b.ago(time.Minute)),
-		waiting,
-		place("7 not due", b.ago(5*time.Second), b.ago(time.Hour)),
+		b.place("lock expired long ago 3", b.ago(time.Hour), b.ago(3*time.Hour)),
+		b.place("unlocked just now 2", engine.Epoch, b.ago(time.Second)),
+		b.place("not due 5", b.ago(5*time.Second), b.ago(5*time.Hour)),
+		b.place("lock expired just now 4", b.ago(31*time.Second), b.ago(4*time.Hour)),
+		b.place("unlocked long ago 1", engine.Epoch, b.ago(time.Minute)),
 	)
-	for _, limit := range []int{100, 6, 3, 1, 0} {
+	b.dueInOrder(4)
+}
+
+// Hole: it is one order for all, for whatever reason a document is due, so
+// that a backlog of one sort does not keep the others waiting.
+func dueOrderAcrossRules(b *bench) {
+	changed := func(w *Widget) *Widget { w.Generation++; return w }
+	resting := func(w *Widget) *Widget { pair(w, Running, Ready); return w }
+	b.insert(
+		changed(b.place("given up on an intent that is no more 6", engine.Never, b.ago(6*time.Hour))),
+		b.place("unlocked just now 3", engine.Epoch, b.ago(time.Second)),
+		resting(b.place("at rest for a while 2", engine.Epoch, b.ago(time.Minute))),
+		changed(b.place("waiting for an intent that is no more 5", b.ago(5*time.Second), b.ago(time.Minute))),
+		changed(b.place("unlocked long ago, its intent changed 1", engine.Epoch, b.ago(time.Hour))),
+		b.place("lock expired 4", b.ago(31*time.Second), b.ago(5*time.Hour)),
+	)
+	b.dueInOrder(6)
+}
+
+// place returns an unsettled document at a place in the order.
+func (b *bench) place(id string, locked, updated time.Time) *Widget {
+	return b.widget(id, func(w *Widget) { w.LockedAt, w.UpdatedAt = locked, updated })
+}
+
+// dueInOrder checks that so many documents are due, and that they come in the
+// order of the numbers that their ids end in, under any limit.
+func (b *bench) dueInOrder(count int) {
+	b.Helper()
+	for limit := range count + 2 {
 		due, err := b.store.Due(b.ctx, b.rules, limit)
 		b.check(err)
-		if len(due) != min(limit, 6) || !slices.IsSorted(due) {
-			b.Errorf("due, at most %d: %q", limit, due)
+		if len(due) != min(limit, count) {
+			b.Errorf("at most %d: %d are due: %q", limit, len(due), due)
 		}
-		if len(due) > 0 && due[0] != "1 unlocked long ago" {
-			b.Errorf("due, at most %d: %q is first", limit, due[0])
+		for i, id := range due {
+			if !strings.HasSuffix(id, strconv.Itoa(i+1)) {
+				b.Errorf("at most %d: number %d is %q", limit, i+1, id)
+			}
 		}
 	}
 }
