@@ -21,13 +21,18 @@ func upCommand(name *string) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			begun := time.Now()
+			if err := stack.CheckRights(); err != nil {
+				return err
+			}
 			s, err := stack.Create(*name, dir, portBase)
 			if err != nil {
 				return err
 			}
-			if err := s.Lock(); err != nil {
+			unlock, err := s.Lock()
+			if err != nil {
 				return err
 			}
+			defer unlock()
 			if err := s.Up(cmd.Context(), os.Stderr, options); err != nil {
 				return err
 			}
@@ -49,18 +54,21 @@ func downCommand(name *string) *cobra.Command {
 		Short: "Stop everything that runs for the stack",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
+			say := func(line string) { fmt.Fprintln(os.Stderr, line) }
 			s, err := stack.Open(*name)
 			if errors.Is(err, stack.ErrNone) {
-				fmt.Fprintln(os.Stderr, err)
-				return nil
+				say(err.Error())
+				return s.Down(say)
 			}
 			if err != nil {
 				return err
 			}
-			if err := s.Lock(); err != nil {
+			unlock, err := s.Lock()
+			if err != nil {
 				return err
 			}
-			if err := s.Down(func(line string) { fmt.Fprintln(os.Stderr, line) }); err != nil {
+			defer unlock()
+			if err := s.Down(say); err != nil {
 				return err
 			}
 			if purge {
@@ -123,9 +131,11 @@ func faultCommands(name *string) []*cobra.Command {
 				if err != nil {
 					return err
 				}
-				if err := s.Lock(); err != nil {
+				unlock, err := s.Lock()
+				if err != nil {
 					return err
 				}
+				defer unlock()
 				return act(cmd, s, args[0])
 			}}
 	}

@@ -73,6 +73,7 @@ func (t Tree) Ensure(ctx context.Context, say func(string)) error {
 	if err := t.installPackage(ctx, partial, say); err != nil {
 		return fmt.Errorf("install %s (log: %s): %w", Package, t.log(), err)
 	}
+	say("unpacked")
 	return os.Rename(partial, t.Root())
 }
 
@@ -98,7 +99,7 @@ func (t Tree) bootstrap(ctx context.Context, root string, say func(string)) erro
 func (t Tree) installPackage(ctx context.Context, root string, say func(string)) error {
 	apt := func(args ...string) error {
 		cmd, err := Command(root, Inside{Binds: map[string]string{t.debs(): "/var/cache/apt/archives"}},
-			append([]string{"apt-get", "-y", "-o", "Acquire::Check-Valid-Until=false", "-o", "Acquire::Retries=3",
+			append([]string{"apt-get", "-y", "-o", "Acquire::Check-Valid-Until=false", "-o", "Acquire::Retries=3", "-o", "Acquire::Languages=none",
 				"-o", "APT::Sandbox::User=root", "-o", "APT::Keep-Downloaded-Packages=true"}, args...)...)
 		if err != nil {
 			return err

@@ -127,13 +127,6 @@ func (s *Stack) writePidfile(component string, pid int) error {
 	return writeFile(s.pidfile(component), []byte(strconv.Itoa(pid)+"\n"), 0o644)
 }
 
-func (s *Stack) removePidfiles() error {
-	if err := os.RemoveAll(s.path("run")); err != nil {
-		return fmt.Errorf("remove the pidfiles: %w", err)
-	}
-	return os.MkdirAll(s.path("run"), 0o755)
-}
-
 // logTail is the end of a component's log, for an error message.
 func (s *Stack) logTail(component string) string {
 	raw, err := os.ReadFile(s.logfile(component))

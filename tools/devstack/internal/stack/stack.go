@@ -13,7 +13,6 @@ import (
 	"regexp"
 
 	"github.com/lockstep-io/lockstep/tools/devstack/internal/debian"
-	"golang.org/x/sys/unix"
 )
 
 // Stack is one local stack: a name, a folder and a block of ports.
@@ -26,9 +25,8 @@ type Stack struct {
 	ExternalMongo string `json:"externalMongo,omitempty"` // their MONGODB_URI
 	ExternalKube  string `json:"externalKube,omitempty"`  // their KUBECONFIG
 
-	cache  string
-	locked *os.File // held until this process ends
-	tree   debian.Tree
+	cache string
+	tree  debian.Tree
 }
 
 // ErrNone says that there is no stack of that name.
@@ -48,16 +46,14 @@ func CacheDir() (string, error) {
 	return filepath.Join(dir, "lockstep"), nil
 }
 
-// Open finds the stack of that name, as a previous `up` left it.
+// Open finds the stack of that name, as a previous `up` left it. With ErrNone comes a stack that can still be taken Down:
+// its files may be gone while its processes run.
 func Open(name string) (*Stack, error) {
 	s, err := locate(name)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.load(); err != nil {
-		return nil, err
-	}
-	return s, nil
+	return s, s.load()
 }
 
 // Create opens the stack, or makes it in dir (in the cache when empty) with a free block of ports (or the one asked for).
@@ -66,13 +62,25 @@ func Create(name, dir string, portBase int) (*Stack, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := os.MkdirAll(filepath.Dir(s.entry()), 0o755); err != nil {
+		return nil, fmt.Errorf("make the list of stacks: %w", err)
+	}
+	unlock, err := flock(filepath.Join(s.cache, "stacks.lock"), "another stack is being made")
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
 	if err := s.settleIn(dir); err != nil {
 		return nil, fmt.Errorf("make the folder of stack %s: %w", name, err)
 	}
 	if err := s.load(); err != nil && !errors.Is(err, ErrNone) {
 		return nil, err
 	}
+	fresh := s.PortBase == 0
 	if err := s.choosePorts(portBase); err != nil {
+		if fresh {
+			err = errors.Join(err, s.Purge())
+		}
 		return nil, err
 	}
 	return s, s.save()
@@ -91,6 +99,8 @@ func locate(name string) (*Stack, error) {
 	s.Dir = s.entry()
 	if dir, err := filepath.EvalSymlinks(s.Dir); err == nil {
 		s.Dir = dir
+	} else if dir, err := os.Readlink(s.Dir); err == nil {
+		s.Dir = dir // the folder is gone; its processes may not be
 	}
 	return s, nil
 }
@@ -100,29 +110,9 @@ func (s *Stack) entry() string { return filepath.Join(s.cache, "stacks", s.Name)
 
 // settleIn makes the folder of the stack, elsewhere if dir says so, and the link that finds it there by name.
 func (s *Stack) settleIn(dir string) error {
-	if err := os.MkdirAll(filepath.Dir(s.entry()), 0o755); err != nil {
-		return err
-	}
 	if dir != "" {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
+		if err := s.liveElsewhere(dir); err != nil {
 			return err
-		}
-		abs, err := filepath.Abs(dir)
-		if err != nil {
-			return err
-		}
-		if abs, err = filepath.EvalSymlinks(abs); err != nil {
-			return err
-		}
-		if _, err := os.Stat(s.entry()); err == nil && s.Dir != abs {
-			return fmt.Errorf("it lives in %s; take it down with --purge first", s.Dir)
-		}
-		if s.Dir != abs {
-			_ = os.Remove(s.entry()) // a link to nowhere
-			if err := os.Symlink(abs, s.entry()); err != nil {
-				return err
-			}
-			s.Dir = abs
 		}
 	}
 	for _, sub := range []string{"log", "run", "data", "pki"} {
@@ -131,6 +121,25 @@ func (s *Stack) settleIn(dir string) error {
 		}
 	}
 	return nil
+}
+
+func (s *Stack) liveElsewhere(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil || dir == s.Dir {
+		return err
+	}
+	if _, err := os.Stat(s.entry()); err == nil {
+		return fmt.Errorf("it lives in %s; take it down with --purge first", s.Dir)
+	}
+	_ = os.Remove(s.entry()) // a link to nowhere
+	s.Dir = dir
+	return os.Symlink(dir, s.entry())
 }
 
 func (s *Stack) path(elem ...string) string {
@@ -157,28 +166,4 @@ func (s *Stack) save() error {
 		return fmt.Errorf("encode the stack's settings: %w", err)
 	}
 	return writeFile(s.path("stack.json"), append(raw, '\n'), 0o644)
-}
-
-// writeFile replaces a file in one step, so that a reader or a crash never meets half of it.
-func writeFile(path string, content []byte, mode os.FileMode) error {
-	temp := path + ".new"
-	if err := errors.Join(os.WriteFile(temp, content, mode), os.Chmod(temp, mode)); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return os.Rename(temp, path)
-}
-
-// Lock keeps two commands from changing the stack at once. It ends with the process.
-func (s *Stack) Lock() error {
-	file, err := os.OpenFile(s.path("lock"), os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		return fmt.Errorf("open the stack's lock: %w", err)
-	}
-	if unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
-		s.locked = file
-		return nil
-	}
-	fmt.Fprintf(os.Stderr, "another devstack command works on stack %s; waiting for it\n", s.Name)
-	s.locked = file
-	return unix.Flock(int(file.Fd()), unix.LOCK_EX)
 }

@@ -2,6 +2,8 @@ package stack
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -80,5 +82,11 @@ func (s *Stack) Down(say func(string)) error {
 	if left := s.processes(); len(left) > 0 {
 		return fmt.Errorf("still running after everything was stopped: %v", left)
 	}
-	return s.removePidfiles()
+	pidfiles, _ := filepath.Glob(s.path("run", "*.pid"))
+	for _, pidfile := range pidfiles {
+		if err := os.Remove(pidfile); err != nil {
+			return fmt.Errorf("remove a pidfile: %w", err)
+		}
+	}
+	return nil
 }

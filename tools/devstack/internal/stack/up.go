@@ -21,8 +21,15 @@ const (
 	stepSweep       = "prepare" // processes that a step runs, such as debootstrap
 )
 
-// ErrNotRoot says that the stack's own servers need root.
-var ErrNotRoot = errors.New("run as root (the stack unpacks a Debian and mounts inside it), " +
+// CheckRights fails unless this is root or nothing is to be started.
+func CheckRights() error {
+	if os.Geteuid() == 0 || os.Getenv("MONGODB_URI") != "" && os.Getenv("KUBECONFIG") != "" {
+		return nil
+	}
+	return errNotRoot
+}
+
+var errNotRoot = errors.New("run as root (the stack unpacks a Debian and mounts inside it), " +
 	"or set MONGODB_URI and KUBECONFIG to servers of your own")
 
 // UpOptions are the choices of `up`.
@@ -33,11 +40,6 @@ type UpOptions struct {
 // Up brings the stack up: what is healthy is kept, everything else is started, in order, until all is ready.
 func (s *Stack) Up(ctx context.Context, out io.Writer, options UpOptions) error {
 	s.chooseExternal()
-	if s.ExternalMongo == "" || s.ExternalKube == "" {
-		if os.Geteuid() != 0 {
-			return ErrNotRoot
-		}
-	}
 	if err := s.save(); err != nil {
 		return err
 	}
@@ -49,6 +51,9 @@ func (s *Stack) Up(ctx context.Context, out io.Writer, options UpOptions) error 
 	os.Setenv(componentMarker, stepSweep)
 
 	if err := runSteps(ctx, out, s.steps(options)); err != nil {
+		if ctx.Err() != nil {
+			return errors.New("interrupted; what has been started runs on: `devstack down` stops it")
+		}
 		return err
 	}
 	return s.writeEnv()
@@ -57,12 +62,15 @@ func (s *Stack) Up(ctx context.Context, out io.Writer, options UpOptions) error 
 // chooseExternal takes MONGODB_URI and KUBECONFIG for servers that the developer brings, unless they are this stack's own,
 // as in a shell that has evaluated `devstack env`.
 func (s *Stack) chooseExternal() {
-	s.ExternalMongo, s.ExternalKube = "", ""
-	if uri := os.Getenv("MONGODB_URI"); uri != s.mongoURI(portFerret1) {
-		s.ExternalMongo = uri
+	s.ExternalMongo, s.ExternalKube = os.Getenv("MONGODB_URI"), os.Getenv("KUBECONFIG")
+	if os.Geteuid() != 0 {
+		return // it could not start anything itself
 	}
-	if path := os.Getenv("KUBECONFIG"); path != s.Kubeconfig() {
-		s.ExternalKube = path
+	if s.ExternalMongo == s.mongoURI(portFerret1) {
+		s.ExternalMongo = ""
+	}
+	if s.ExternalKube == s.Kubeconfig() {
+		s.ExternalKube = ""
 	}
 }
 
