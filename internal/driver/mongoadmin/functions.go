@@ -1,0 +1,138 @@
+package mongoadmin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/lockstep-io/lockstep/internal/resource"
+)
+
+// PublishFunctions makes exactly these functions be what an environment
+// serves, as the stage's given generation; older sets are removed. It waits
+// for the gateway's database, which it does not make.
+func (c *Client) PublishFunctions(ctx context.Context, owner resource.Owner, database, environment string, generation int64, published []resource.CloudFunction) (waiting string, err error) {
+	there, err := c.marker(ctx, database, databaseMarker)
+	if err != nil {
+		return "", err
+	}
+	if there == nil {
+		return "database " + database + " is not there yet", nil
+	}
+	if err := c.stake(ctx, owner, database, stageMarker(environment), nil); err != nil {
+		return "", err
+	}
+	ids, err := c.writeFunctions(ctx, owner, database, environment, generation, published)
+	if err != nil {
+		return "", err
+	}
+	// The set goes live by this one write.
+	live := bson.D{{Key: "generation", Value: generation}}
+	if err := c.stake(ctx, owner, database, stageMarker(environment), live); err != nil {
+		return "", err
+	}
+	if err := c.deleteFunctions(ctx, owner, database, environment, ids); err != nil {
+		return "", err
+	}
+	if lost := verify(ctx, owner); lost != nil {
+		lost = fmt.Errorf("after publishing to %s: %w", environment, lost)
+		return "", errors.Join(lost, c.takeBackFunctions(context.WithoutCancel(ctx), owner, database, environment))
+	}
+	return "", nil
+}
+
+func (c *Client) writeFunctions(ctx context.Context, owner resource.Owner, database, environment string, generation int64, published []resource.CloudFunction) (ids bson.A, err error) {
+	ids = bson.A{}
+	for i := range published {
+		function := &published[i]
+		id := fmt.Sprintf("%s/%d/%s", environment, generation, function.Name)
+		err := c.put(ctx, owner, c.collection(database, functions), id, bson.D{
+			{Key: "environment", Value: environment},
+			{Key: "generation", Value: generation},
+			{Key: "name", Value: function.Name},
+			{Key: "runtime", Value: function.Runtime},
+			{Key: "code", Value: function.Code},
+			{Key: "version", Value: function.Version},
+		})
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
+// deleteFunctions removes an environment's functions but those to keep, and
+// but those that a newer claim has written.
+func (c *Client) deleteFunctions(ctx context.Context, owner resource.Owner, database, environment string, keep bson.A) error {
+	ctx, cancel := c.call(ctx)
+	defer cancel()
+	_, err := c.collection(database, functions).DeleteMany(ctx, bson.D{
+		{Key: "environment", Value: environment},
+		{Key: "token", Value: bson.D{{Key: "$lte", Value: owner.Token}}},
+		{Key: "_id", Value: bson.D{{Key: "$nin", Value: keep}}},
+	})
+	return c.wrap("removing functions of "+database+"/"+environment, err)
+}
+
+// takeBackFunctions removes what a lost claim has published, and the database
+// with it if that was dropped meanwhile and only our writes brought it back.
+func (c *Client) takeBackFunctions(ctx context.Context, owner resource.Owner, database, environment string) error {
+	there, err := c.marker(ctx, database, databaseMarker)
+	if err != nil {
+		return err
+	}
+	if there == nil {
+		return c.DropDatabase(ctx, database)
+	}
+	call, cancel := c.call(ctx)
+	defer cancel()
+	_, err = c.collection(database, functions).DeleteMany(call, bson.D{
+		{Key: "environment", Value: environment}, {Key: "token", Value: owner.Token},
+	})
+	return c.wrap("taking back the functions of "+database+"/"+environment, err)
+}
+
+// RemoveFunctions removes everything published to an environment, and waits
+// until it is gone. A database that is not there has no functions.
+func (c *Client) RemoveFunctions(ctx context.Context, owner resource.Owner, database, environment string) (waiting string, err error) {
+	exists, err := c.DatabaseExists(ctx, database)
+	if err != nil || !exists {
+		return "", err
+	}
+	marked, err := c.marker(ctx, database, stageMarker(environment))
+	if err != nil {
+		return "", err
+	}
+	left, err := c.countFunctions(ctx, database, environment)
+	if err != nil || (marked == nil && left == 0) {
+		return "", err
+	}
+	if err := c.stake(ctx, owner, database, stageMarker(environment), nil); err != nil {
+		return "", err
+	}
+	if err := verify(ctx, owner); err != nil {
+		return "", fmt.Errorf("before removing functions of %s: %w", environment, err)
+	}
+	if err := c.deleteFunctions(ctx, owner, database, environment, bson.A{}); err != nil {
+		return "", err
+	}
+	if left, err = c.countFunctions(ctx, database, environment); err != nil {
+		return "", err
+	}
+	if left > 0 {
+		return fmt.Sprintf("%d functions left in %s", left, environment), nil
+	}
+	return "", c.forget(ctx, owner, database, stageMarker(environment))
+}
+
+func (c *Client) countFunctions(ctx context.Context, database, environment string) (int64, error) {
+	ctx, cancel := c.call(ctx)
+	defer cancel()
+	n, err := c.collection(database, functions).CountDocuments(ctx, bson.D{{Key: "environment", Value: environment}})
+	return n, c.wrap("counting the functions of "+database+"/"+environment, err)
+}
+
+func stageMarker(environment string) string { return "stage/" + environment }
