@@ -14,17 +14,17 @@ func contextTests(t *testing.T, open func(*testing.T) Harness) {
 	test(t, open, "Canceled", func(b *bench) {
 		ctx, cancel := context.WithCancel(b.ctx)
 		cancel()
-		ended(b, ctx, context.Canceled)
+		ended(ctx, b, context.Canceled)
 	})
 	test(t, open, "DeadlineExceeded", func(b *bench) {
 		ctx, cancel := context.WithTimeout(b.ctx, -1)
 		defer cancel()
-		ended(b, ctx, context.DeadlineExceeded)
+		ended(ctx, b, context.DeadlineExceeded)
 	})
 }
 
 // ended tries every operation under a context that has ended.
-func ended(b *bench, ctx context.Context, want error) {
+func ended(ctx context.Context, b *bench, want error) {
 	free := b.widget("free")
 	b.insert(free)
 	held := b.held("held")
