@@ -12,10 +12,10 @@ import (
 	"github.com/lockstep-io/lockstep/pkg/engine"
 )
 
-// change returns a change of alice's with all that its kind speaks of, for
-// documents in phase Pending.
+// change returns a change with all that its kind speaks of, for documents in
+// phase Pending. Whoever makes it names themselves; see apply.
 func change(kind engine.ChangeKind) engine.Change {
-	c := engine.Change{Kind: kind, Holder: alice, LockTimeout: engine.DefaultLockTimeout, From: Pending}
+	c := engine.Change{Kind: kind, LockTimeout: engine.DefaultLockTimeout, From: Pending}
 	switch kind {
 	case engine.Move:
 		c.To = Ready
@@ -35,14 +35,22 @@ var allKinds = []engine.ChangeKind{
 	engine.Purge, engine.Checkpoint, engine.Renew,
 }
 
-// apply makes a change under the claims that the documents were read with, and
-// returns the lost ones in order.
+// apply makes a change under the claims that the documents were read with, as
+// their holder, and returns the lost ones in order.
 func (b *bench) apply(c engine.Change, docs ...*Widget) (lost []string) {
 	b.Helper()
+	c.Holder = holderOf(docs)
 	lost, err := b.store.Apply(b.ctx, c, refsOf(docs))
 	b.check(err)
 	slices.Sort(lost)
 	return lost
+}
+
+func holderOf(docs []*Widget) string {
+	if len(docs) == 0 {
+		return alice
+	}
+	return docs[0].LockedBy
 }
 
 // applied makes a change to a held document and compares every field of the

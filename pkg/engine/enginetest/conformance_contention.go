@@ -58,7 +58,7 @@ func contendedClaims(b *bench) {
 				b.Fatalf("round %d: %s was claimed %d times: tokens %v", round+1, id, len(docs), tokensOf(docs))
 			}
 		}
-		releaseAll(b, won, ids)
+		releaseAll(b, won)
 	}
 }
 
@@ -95,18 +95,24 @@ func claimRest(b *bench, won *winners, ids []string, round int) {
 	}
 }
 
-// releaseAll ends all claims at once, each document by its own.
-func releaseAll(b *bench, won *winners, ids []string) {
-	inParallel(func(n int) {
-		var docs []*Widget
-		for i := n; i < len(ids); i += claimers {
-			docs = append(docs, won.docs[ids[i]]...)
-		}
-		lost, err := b.store.Apply(b.ctx, change(engine.Release), refsOf(docs))
-		if err != nil || len(lost) > 0 {
-			b.Errorf("release: lost %v, error %v", lost, err)
-		}
-	})
+// releaseAll ends all claims at once, each by its holder.
+func releaseAll(b *bench, won *winners) {
+	byHolder := map[string][]*Widget{}
+	for _, docs := range won.docs {
+		byHolder[docs[0].LockedBy] = append(byHolder[docs[0].LockedBy], docs[0])
+	}
+	var all sync.WaitGroup
+	for holder, docs := range byHolder {
+		all.Go(func() {
+			c := change(engine.Release)
+			c.Holder = holder
+			lost, err := b.store.Apply(b.ctx, c, refsOf(docs))
+			if err != nil || len(lost) > 0 {
+				b.Errorf("release: lost %v, error %v", lost, err)
+			}
+		})
+	}
+	all.Wait()
 }
 
 // contendedSettles ends one claim many times at once, and one of them wins.
@@ -115,7 +121,9 @@ func contendedSettles(b *bench) {
 		doc := b.held(fmt.Sprintf("w%d", i))
 		var settled atomic.Int32
 		inParallel(func(int) {
-			lost, err := b.store.Apply(b.ctx, change(engine.Relock), refsOf([]*Widget{doc}))
+			c := change(engine.Relock)
+			c.Holder = alice
+			lost, err := b.store.Apply(b.ctx, c, refsOf([]*Widget{doc}))
 			if err != nil {
 				b.Error(err)
 			}

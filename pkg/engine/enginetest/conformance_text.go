@@ -18,14 +18,14 @@ func textTests(t *testing.T, open func(*testing.T) Harness) {
 		}
 	})
 	test(t, open, "Move", func(b *bench) {
-		doc := b.held("w")
-		b.set("w", "phase", "$from")
+		b.insert(b.widget("w", func(w *Widget) { w.Phase = "$from" }))
+		b.rules.Unsettled = []engine.Match{{Phase: "$from"}}
 		c := change(engine.Move)
-		c.Holder, c.From, c.To = "$lockedBy", "$from", "$to"
-		b.ids("lost", b.apply(c, doc))
+		c.From, c.To = "$from", "$to"
+		b.ids("lost", b.apply(c, b.claim("$lockedBy", "w")[0]))
 		got := b.get("w")
 		entry := got.History[len(got.History)-1]
-		if got.Phase != c.To || entry.From != c.From || entry.To != c.To || entry.By != c.Holder {
+		if got.Phase != c.To || entry.From != c.From || entry.To != c.To || entry.By != "$lockedBy" {
 			b.Errorf("phase %q, history %+v", got.Phase, entry)
 		}
 	})
