@@ -78,7 +78,8 @@ type Meta struct {
 	LockToken int64 `bson:"lockToken,omitempty" json:"lockToken,omitempty"`
 	// LockBatch is unique to one claiming write. It stands for the tokens of
 	// all documents which that write claimed, so that one write can settle
-	// many of them and still match each one's own claim.
+	// many of them and still match each one's own claim. Once the claim has
+	// ended it means nothing.
 	LockBatch string `bson:"lockBatch,omitempty" json:"-"`
 
 	// ResyncAt is when a settled document is looked at again.

@@ -12,9 +12,10 @@ import (
 // Time in a store is the database's alone. All methods may be called
 // concurrently, and return context errors as they are.
 type Store[D Document] interface {
-	// Due returns the ids of documents that can be claimed, those with the
-	// nearest expiry first, then the longest waiting (lockedAt, updatedAt), at
-	// most limit. It is a read: by the time of the claim the answer may have
+	// Due returns the ids of documents that can be claimed, at most limit:
+	// unsettled documents before those that are only resynced, and of each
+	// those with the nearest expiry first, then the longest waiting (lockedAt,
+	// updatedAt). It is a read: by the time of the claim the answer may have
 	// changed.
 	Due(ctx context.Context, rules Rules, limit int) ([]string, error)
 

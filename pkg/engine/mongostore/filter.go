@@ -15,12 +15,12 @@ type query struct {
 }
 
 // dueQueries are the reads that together find what a tick can claim, as of
-// now. Each is served by the partial indexes of [Store.EnsureIndexes].
-func dueQueries(rules engine.Rules, now time.Time) []query {
+// now: first those for unsettled documents, then those for settled ones. Each
+// is served by the partial indexes of [Store.EnsureIndexes].
+func dueQueries(rules engine.Rules, now time.Time) (unsettled, resynced []query) {
 	expired := bson.E{Key: "lockedAt", Value: bson.D{{Key: "$lt", Value: now.Add(-rules.LockTimeout)}}}
-	var queries []query
 	if len(rules.Unsettled) > 0 {
-		queries = append(queries,
+		unsettled = append(unsettled,
 			query{
 				filter: anyMatch(rules.Unsettled, expired),
 				sort:   bson.D{{Key: "lockedAt", Value: 1}, {Key: "updatedAt", Value: 1}},
@@ -34,11 +34,11 @@ func dueQueries(rules engine.Rules, now time.Time) []query {
 		past := bson.E{Key: "resyncAt", Value: bson.D{{Key: "$lte", Value: now}}}
 		missing := bson.E{Key: "resyncAt", Value: nil}
 		byAge := bson.D{{Key: "resyncAt", Value: 1}}
-		queries = append(queries,
+		resynced = append(resynced,
 			query{filter: anyMatch(rules.Resync, past, expired), sort: byAge},
 			query{filter: anyMatch(rules.Resync, missing, expired), sort: byAge})
 	}
-	return queries
+	return unsettled, resynced
 }
 
 // anyMatch is the $or of the matches, each with the given conditions: every
@@ -64,12 +64,9 @@ func pair(m engine.Match) bson.D {
 }
 
 // intentChanged is true where nobody has acted on the present intent yet.
-var intentChanged = bson.D{{Key: "$or", Value: bson.A{
-	bson.D{{Key: "$ne", Value: bson.A{"$state", "$observedState"}}},
-	bson.D{{Key: "$ne", Value: bson.A{
-		orZero("$generation"), orZero("$observedGeneration"),
-	}}},
-}}}
+var intentChanged = op("$or",
+	op("$ne", "$state", "$observedState"),
+	op("$ne", orZero("$generation"), orZero("$observedGeneration")))
 
 // orZero is a number that counts as zero where it is missing.
 func orZero(field string) bson.D {
@@ -77,30 +74,42 @@ func orZero(field string) bson.D {
 }
 
 // claimFilter is the whole predicate of a claim ([engine.Rules]), on the
-// database's time.
+// database's time. It is one expression: DocumentDB does not know $$NOW in an
+// $expr below an $or of the filter once partial indexes exist.
 func claimFilter(req engine.ClaimRequest) bson.D {
 	rules := req.Rules
-	timeout := rules.LockTimeout.Milliseconds()
-	expired := bson.D{{Key: "$lt", Value: bson.A{"$lockedAt", sub("$$NOW", timeout)}}}
-	unlocked := bson.E{Key: "lockedBy", Value: nil}
-	changed := bson.E{Key: "$expr", Value: intentChanged}
+	unsettled, resynced := isAny(rules.Unsettled), isAny(rules.Resync)
+	expired := op("$lt", "$lockedAt", sub("$$NOW", rules.LockTimeout.Milliseconds()))
+	// A missing field sorts before null, and null before all strings.
+	unlocked := op("$lte", "$lockedBy", nil)
 
-	clauses := bson.A{
-		anyMatch(rules.Unsettled, bson.E{Key: "$expr", Value: expired}),
-		anyMatch(rules.Unsettled, unlocked, changed),
-	}
-	if len(rules.Resync) > 0 {
-		due := bson.D{{Key: "$and", Value: bson.A{expired, bson.D{{Key: "$lte", Value: bson.A{
-			bson.D{{Key: "$ifNull", Value: bson.A{"$resyncAt", "$$NOW"}}}, "$$NOW",
-		}}}}}}
-		clauses = append(clauses, anyMatch(rules.Resync, bson.E{Key: "$expr", Value: due}))
+	claimable := bson.A{
+		op("$and", unsettled, expired),
+		op("$and", unsettled, unlocked, intentChanged),
+		op("$and", resynced, expired, op("$lte", orNow("$resyncAt"), "$$NOW")),
 	}
 	if req.Hinted {
-		all := append(append([]engine.Match{}, rules.Unsettled...), rules.Resync...)
-		calm := bson.E{Key: "attempts", Value: bson.D{{Key: "$in", Value: bson.A{nil, 0}}}}
-		clauses = append(clauses, anyMatch(all, unlocked, calm), anyMatch(all, unlocked, changed))
+		calm := op("$eq", orZero("$attempts"), 0)
+		claimable = append(claimable,
+			op("$and", op("$or", unsettled, resynced), unlocked, op("$or", calm, intentChanged)))
 	}
-	return bson.D{{Key: "_id", Value: in(req.IDs)}, {Key: "$or", Value: clauses}}
+	return bson.D{{Key: "_id", Value: in(req.IDs)}, {Key: "$expr", Value: op("$or", claimable...)}}
+}
+
+// isAny is true where one of the matches does.
+func isAny(matches []engine.Match) any {
+	if len(matches) == 0 {
+		return false
+	}
+	branches := make(bson.A, len(matches))
+	for i, m := range matches {
+		equal := bson.A{}
+		for _, f := range pair(m) {
+			equal = append(equal, op("$eq", "$"+f.Key, literal(f.Value)))
+		}
+		branches[i] = op("$and", equal...)
+	}
+	return op("$or", branches...)
 }
 
 // heldFilter matches the claimed documents whose claim is still the latest and
@@ -110,7 +119,9 @@ func heldFilter(ch engine.Change, claims []engine.Ref) bson.D {
 	for _, c := range claims {
 		byBatch[c.Batch] = append(byBatch[c.Batch], c.ID)
 	}
-	common := bson.D{{Key: "lockedBy", Value: ch.Holder}}
+	// The $expr says nothing. Without one in its filter, DocumentDB does not
+	// know $$NOW in the pipeline of an update of many documents.
+	common := bson.D{{Key: "$expr", Value: true}}
 	if ch.Kind == engine.Move {
 		common = append(common, bson.E{Key: "phase", Value: ch.From})
 	}
@@ -119,13 +130,13 @@ func heldFilter(ch engine.Change, claims []engine.Ref) bson.D {
 	}
 	var branches bson.A
 	for batch, ids := range byBatch {
-		branches = append(branches, append(bson.D{{Key: "_id", Value: in(ids)}, {Key: "lockBatch", Value: batch}}, common...))
+		branches = append(branches, bson.D{{Key: "_id", Value: in(ids)}, {Key: "lockBatch", Value: batch}})
 	}
-	if len(branches) == 1 {
-		return branches[0].(bson.D) //nolint:forcetypeassert // made two lines above
-	}
-	return bson.D{{Key: "_id", Value: in(idsOf(claims))}, {Key: "$or", Value: branches}}
+	return append(bson.D{{Key: "_id", Value: in(idsOf(claims))}, live, {Key: "$or", Value: branches}}, common...)
 }
+
+// live is true of a claim that has not ended.
+var live = bson.E{Key: "lockedBy", Value: bson.D{{Key: "$gt", Value: ""}}}
 
 // claimFilterByRef matches one document if the claim is the latest and live.
 func claimFilterByRef(claim engine.Ref) bson.D {
@@ -133,7 +144,7 @@ func claimFilterByRef(claim engine.Ref) bson.D {
 		{Key: "_id", Value: claim.ID},
 		{Key: "lockToken", Value: claim.Token},
 		{Key: "lockBatch", Value: claim.Batch},
-		{Key: "lockedBy", Value: bson.D{{Key: "$gt", Value: ""}}},
+		live,
 	}
 }
 
@@ -146,4 +157,7 @@ func in(ids []string) any {
 	return bson.D{{Key: "$in", Value: ids}}
 }
 
-func sub(a, b any) bson.D { return bson.D{{Key: "$subtract", Value: bson.A{a, b}}} }
+// op is an operator of the aggregation language on its arguments.
+func op(name string, args ...any) bson.D { return bson.D{{Key: name, Value: bson.A(args)}} }
+
+func sub(a, b any) bson.D { return op("$subtract", a, b) }

@@ -30,7 +30,7 @@ func claimPipeline(req engine.ClaimRequest) mongo.Pipeline {
 			field("lockedAt", "$$NOW"),
 			field("lockedBy", literal(req.Holder)),
 			field("lockBatch", literal(req.Batch)),
-			field("lockToken", bson.D{{Key: "$add", Value: bson.A{orZero("$lockToken"), int64(1)}}}),
+			field("lockToken", op("$add", orZero("$lockToken"), int64(1))),
 			field("phaseAt", orNow("$phaseAt")),
 			field("createdAt", orNow("$createdAt")),
 			field("observedState", "$state"),
@@ -39,8 +39,17 @@ func claimPipeline(req engine.ClaimRequest) mongo.Pipeline {
 	}
 }
 
-// changePipeline is what a change writes.
-func changePipeline(ch engine.Change) (mongo.Pipeline, error) {
+// changePipeline is what a change writes. A write that ends claims leaves its
+// own name in lockBatch, by which it is told afterwards which it ended.
+func changePipeline(ch engine.Change, name string) (mongo.Pipeline, error) {
+	pipeline, err := effects(ch)
+	if ch.Kind.Ends() {
+		pipeline = append(pipeline, set(field("lockBatch", literal(name))), unset(bson.A{"lockedBy"}))
+	}
+	return pipeline, err
+}
+
+func effects(ch engine.Change) (mongo.Pipeline, error) {
 	switch ch.Kind {
 	case engine.Move:
 		return movePipeline(ch), nil
@@ -51,10 +60,10 @@ func changePipeline(ch engine.Change) (mongo.Pipeline, error) {
 	case engine.Rest:
 		return mongo.Pipeline{
 			set(field("lockedAt", engine.Epoch), field("updatedAt", "$$NOW"), field("resyncAt", resyncAt(ch))),
-			unset(waitFields, errorFields, stepFields, bson.A{"lockedBy"}),
+			unset(waitFields, errorFields, stepFields),
 		}, nil
 	case engine.Release:
-		return mongo.Pipeline{set(field("lockedAt", engine.Epoch)), unset(bson.A{"lockedBy"})}, nil
+		return mongo.Pipeline{set(field("lockedAt", engine.Epoch))}, nil
 	case engine.Checkpoint:
 		return mongo.Pipeline{
 			set(
@@ -78,26 +87,23 @@ func movePipeline(ch engine.Change) mongo.Pipeline {
 		field("resyncAt", resyncAt(ch)),
 	}
 	if one := ch.OneShot; one != (engine.OneShot{}) {
-		completes := bson.D{{Key: "$and", Value: bson.A{
-			bson.D{{Key: "$eq", Value: bson.A{"$state", literal(one.From)}}},
-			bson.D{{Key: "$not", Value: bson.A{intentChanged}}},
-		}}}
+		completes := op("$and", op("$eq", "$state", literal(one.From)), op("$not", intentChanged))
 		fields = append(fields,
 			field("state", cond(completes, literal(one.To), "$state")),
 			field("observedState", cond(completes, literal(one.To), "$observedState")))
 	}
-	return mongo.Pipeline{set(fields...), unset(waitFields, errorFields, stepFields, bson.A{"lockedBy"})}
+	return mongo.Pipeline{set(fields...), unset(waitFields, errorFields, stepFields)}
 }
 
 func relockPipeline(ch engine.Change) mongo.Pipeline {
-	sameStep := bson.D{{Key: "$eq", Value: bson.A{ifNull("$step", ""), literal(ch.Step)}}}
-	waited := sub("$$NOW", "$waitingSince")
+	sameStep := op("$eq", ifNull("$step", ""), literal(ch.Step))
+	waited := op("$max", 0, sub("$$NOW", "$waitingSince"))
 	timeout := ch.LockTimeout.Milliseconds()
 	// The same as engine.RelockDelay, on the database's time.
 	delay := cond(
-		bson.D{{Key: "$gt", Value: bson.A{waited, engine.RelockProgressive.Milliseconds()}}},
+		op("$gt", waited, engine.RelockProgressive.Milliseconds()),
 		timeout,
-		bson.D{{Key: "$toLong", Value: bson.D{{Key: "$ceil", Value: bson.D{{Key: "$divide", Value: bson.A{waited, 10}}}}}}},
+		bson.D{{Key: "$toLong", Value: bson.D{{Key: "$ceil", Value: op("$divide", waited, 10)}}}},
 	)
 	return mongo.Pipeline{
 		set(
@@ -107,13 +113,13 @@ func relockPipeline(ch engine.Change) mongo.Pipeline {
 			field("waitingFor", literal(ch.Reason)),
 			field("updatedAt", "$$NOW"),
 		),
-		set(field("lockedAt", bson.D{{Key: "$add", Value: bson.A{"$$NOW", sub(delay, timeout)}}})),
-		unset(errorFields, bson.A{"lockedBy"}),
+		set(field("lockedAt", op("$add", "$$NOW", sub(delay, timeout)))),
+		unset(errorFields),
 	}
 }
 
 func failPipeline(ch engine.Change) mongo.Pipeline {
-	var lockedAt any = bson.D{{Key: "$add", Value: bson.A{"$$NOW", (ch.Delay - ch.LockTimeout).Milliseconds()}}}
+	var lockedAt any = op("$add", "$$NOW", (ch.Delay - ch.LockTimeout).Milliseconds())
 	if ch.Terminal {
 		lockedAt = engine.Never
 	}
@@ -125,17 +131,17 @@ func failPipeline(ch engine.Change) mongo.Pipeline {
 	if ch.Terminal {
 		lastError = append(lastError, bson.E{Key: "terminal", Value: literal(true)})
 	}
-	sameStep := bson.D{{Key: "$eq", Value: bson.A{ifNull("$step", ""), literal(ch.Step)}}}
+	sameStep := op("$eq", ifNull("$step", ""), literal(ch.Step))
 	return mongo.Pipeline{
 		set(
 			field("stepAt", cond(sameStep, orNow("$stepAt"), "$$NOW")),
 			field("step", literal(ch.Step)),
-			field("attempts", bson.D{{Key: "$add", Value: bson.A{orZero("$attempts"), 1}}}),
+			field("attempts", op("$add", orZero("$attempts"), 1)),
 			field("updatedAt", "$$NOW"),
 			field("lockedAt", lockedAt),
 		),
 		// A field of its own stage: "$set" of a document merges with the old one.
-		unset(bson.A{"lastError"}, waitFields, bson.A{"lockedBy"}),
+		unset(bson.A{"lastError"}, waitFields),
 		set(field("lastError", lastError)),
 	}
 }
@@ -150,15 +156,14 @@ func pushHistory(ch engine.Change, to engine.Phase, step string, since any) bson
 		bson.E{Key: "by", Value: literal(ch.Holder)},
 		bson.E{Key: "at", Value: "$$NOW"},
 		bson.E{Key: "took", Value: sub("$$NOW", since)})
-	all := bson.D{{Key: "$concatArrays", Value: bson.A{ifNull("$history", bson.A{}), bson.A{entry}}}}
-	return bson.D{{Key: "$slice", Value: bson.A{all, -engine.HistoryLimit}}}
+	return op("$slice", op("$concatArrays", ifNull("$history", bson.A{}), bson.A{entry}), -engine.HistoryLimit)
 }
 
 func resyncAt(ch engine.Change) any {
 	if ch.Resync <= 0 {
 		return "$$REMOVE"
 	}
-	return bson.D{{Key: "$add", Value: bson.A{"$$NOW", ch.Resync.Milliseconds()}}}
+	return op("$add", "$$NOW", ch.Resync.Milliseconds())
 }
 
 func set(fields ...bson.E) bson.D { return bson.D{{Key: "$set", Value: bson.D(fields)}} }
@@ -176,10 +181,10 @@ func field(name string, value any) bson.E { return bson.E{Key: name, Value: valu
 // literal keeps a string that begins with "$" from being read as a field.
 func literal(v any) bson.D { return bson.D{{Key: "$literal", Value: v}} }
 
-func ifNull(a, b any) bson.D { return bson.D{{Key: "$ifNull", Value: bson.A{a, b}}} }
+func ifNull(a, b any) bson.D { return op("$ifNull", a, b) }
 
 func orNow(field string) bson.D { return ifNull(field, "$$NOW") }
 
 func cond(is, then, otherwise any) bson.D {
-	return bson.D{{Key: "$cond", Value: bson.A{is, then, otherwise}}}
+	return op("$cond", is, then, otherwise)
 }

@@ -1,11 +1,13 @@
 package mongostore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"reflect"
 	"slices"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -35,56 +37,74 @@ func New[D engine.Document](coll *mongo.Collection) *Store[D] {
 
 // Due implements [engine.Store].
 func (s *Store[D]) Due(ctx context.Context, rules engine.Rules, limit int) ([]string, error) {
+	if limit <= 0 {
+		return nil, nil
+	}
 	now, err := s.clock.Now(ctx)
 	if err != nil {
 		return nil, err
 	}
-	found := idSet{limit: limit}
-	for _, q := range dueQueries(rules, now) {
-		if err := s.findIDs(ctx, q, &found); err != nil {
+	var ids []string
+	unsettled, resynced := dueQueries(rules, now)
+	for _, queries := range [][]query{unsettled, resynced} {
+		found, err := s.find(ctx, queries, limit-len(ids))
+		if err != nil {
 			return nil, fmt.Errorf("find due documents of %s: %w", rules.Kind, err)
 		}
+		ids = append(ids, found...)
+		if len(ids) == limit {
+			break
+		}
 	}
-	return found.ids, nil
+	return ids, nil
 }
 
-// idSet collects distinct ids in the order in which they come.
-type idSet struct {
-	limit int
-	ids   []string
-	seen  map[string]bool
+// candidate is what a read for candidates returns.
+type candidate struct {
+	ID        string    `bson:"_id"`
+	LockedAt  time.Time `bson:"lockedAt"`
+	UpdatedAt time.Time `bson:"updatedAt"`
 }
 
-func (f *idSet) add(id string) {
-	if f.seen == nil {
-		f.seen = map[string]bool{}
+// find runs the queries and merges what they find, each document once.
+func (s *Store[D]) find(ctx context.Context, queries []query, limit int) ([]string, error) {
+	var all []candidate
+	seen := map[string]bool{}
+	for _, q := range queries {
+		found, err := s.candidates(ctx, q, limit)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range found {
+			if !seen[c.ID] {
+				seen[c.ID] = true
+				all = append(all, c)
+			}
+		}
 	}
-	if !f.seen[id] {
-		f.seen[id] = true
-		f.ids = append(f.ids, id)
+	slices.SortStableFunc(all, func(a, b candidate) int {
+		return cmp.Or(a.LockedAt.Compare(b.LockedAt), a.UpdatedAt.Compare(b.UpdatedAt))
+	})
+	ids := make([]string, 0, min(limit, len(all)))
+	for _, c := range all[:min(limit, len(all))] {
+		ids = append(ids, c.ID)
 	}
+	return ids, nil
 }
 
-func (s *Store[D]) findIDs(ctx context.Context, q query, found *idSet) error {
-	room := found.limit - len(found.ids)
-	if room <= 0 {
-		return nil
-	}
-	opts := options.Find().SetProjection(bson.D{{Key: "_id", Value: 1}}).SetLimit(int64(room)).SetSort(q.sort)
-	var rows []struct {
-		ID string `bson:"_id"`
-	}
+func (s *Store[D]) candidates(ctx context.Context, q query, limit int) ([]candidate, error) {
+	opts := options.Find().SetSort(q.sort).SetLimit(int64(limit)).
+		SetProjection(bson.D{{Key: "lockedAt", Value: 1}, {Key: "updatedAt", Value: 1}})
+	var found []candidate
 	err := retried(ctx, func() error {
 		cursor, err := s.coll.Find(ctx, q.filter, opts)
 		if err != nil {
 			return err
 		}
-		return cursor.All(ctx, &rows)
+		found = nil
+		return cursor.All(ctx, &found)
 	})
-	for _, row := range rows {
-		found.add(row.ID)
-	}
-	return err
+	return found, err
 }
 
 // Claim implements [engine.Store].
@@ -136,97 +156,6 @@ func (s *Store[D]) claimOne(ctx context.Context, req engine.ClaimRequest) ([]D, 
 	return []D{doc}, nil
 }
 
-// Apply implements [engine.Store].
-//
-// Where a write changed fewer documents than it was for, those that it did not
-// change are found by a read afterwards. A change whose answer was lost and
-// that is repeated may report documents as lost although it was applied: the
-// caller must stop in either case.
-func (s *Store[D]) Apply(ctx context.Context, ch engine.Change, claims []engine.Ref) ([]string, error) {
-	if len(claims) == 0 {
-		return nil, nil
-	}
-	var changed int64
-	err := retried(ctx, func() error {
-		var err error
-		changed, err = s.write(ctx, ch, heldFilter(ch, claims))
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("%s %d documents: %w", ch.Kind, len(claims), err)
-	}
-	switch int(changed) {
-	case len(claims):
-		return nil, nil
-	case 0:
-		return idsOf(claims), nil
-	}
-	return s.lost(ctx, ch, claims)
-}
-
-func (s *Store[D]) write(ctx context.Context, ch engine.Change, filter bson.D) (int64, error) {
-	if ch.Kind == engine.Purge {
-		result, err := s.coll.DeleteMany(ctx, filter)
-		if err != nil {
-			return 0, err
-		}
-		return result.DeletedCount, nil
-	}
-	pipeline, err := changePipeline(ch)
-	if err != nil {
-		return 0, err
-	}
-	result, err := s.coll.UpdateMany(ctx, filter, pipeline)
-	if err != nil {
-		return 0, err
-	}
-	return result.MatchedCount, nil
-}
-
-// lost tells which of the claims a change did not reach.
-func (s *Store[D]) lost(ctx context.Context, ch engine.Change, claims []engine.Ref) ([]string, error) {
-	var rows []engine.Meta
-	err := retried(ctx, func() error {
-		cursor, err := s.coll.Find(ctx, bson.D{{Key: "_id", Value: in(idsOf(claims))}},
-			options.Find().SetProjection(bson.D{
-				{Key: "lockToken", Value: 1}, {Key: "lockBatch", Value: 1},
-				{Key: "lockedBy", Value: 1}, {Key: "phase", Value: 1},
-			}))
-		if err != nil {
-			return err
-		}
-		return cursor.All(ctx, &rows)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("find which locks were lost: %w", err)
-	}
-	present := map[string]*engine.Meta{}
-	for i := range rows {
-		present[rows[i].ID] = &rows[i]
-	}
-	var lost []string
-	for _, claim := range claims {
-		if !reached(ch, claim, present[claim.ID]) {
-			lost = append(lost, claim.ID)
-		}
-	}
-	return lost, nil
-}
-
-// reached reports whether a document looks as the change left it.
-func reached(ch engine.Change, claim engine.Ref, m *engine.Meta) bool {
-	if ch.Kind == engine.Purge {
-		return m == nil
-	}
-	if m == nil || m.LockToken != claim.Token || m.LockBatch != claim.Batch {
-		return false
-	}
-	if !ch.Kind.Ends() {
-		return m.LockedBy == ch.Holder
-	}
-	return m.LockedBy == "" && (ch.Kind != engine.Move || m.Phase == ch.To)
-}
-
 // Update implements [engine.Store].
 func (s *Store[D]) Update(ctx context.Context, claim engine.Ref, fields map[string]any) error {
 	var set bson.D
@@ -264,12 +193,4 @@ func (s *Store[D]) Verify(ctx context.Context, claim engine.Ref) error {
 
 func newDocument[D engine.Document]() D {
 	return reflect.New(reflect.TypeFor[D]().Elem()).Interface().(D) //nolint:forcetypeassert // D is the pointer type
-}
-
-func idsOf(claims []engine.Ref) []string {
-	ids := make([]string, len(claims))
-	for i, c := range claims {
-		ids[i] = c.ID
-	}
-	return slices.Clip(ids)
 }
