@@ -1,0 +1,118 @@
+package platform
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.uber.org/zap"
+
+	"github.com/lockstep-io/lockstep/internal/driver/apisix"
+	"github.com/lockstep-io/lockstep/internal/driver/certmanager"
+	"github.com/lockstep-io/lockstep/internal/driver/kube"
+	"github.com/lockstep-io/lockstep/internal/driver/mongoadmin"
+	"github.com/lockstep-io/lockstep/internal/kind/apigateway"
+	"github.com/lockstep-io/lockstep/internal/kind/clientapp"
+	"github.com/lockstep-io/lockstep/internal/kind/runtimedomain"
+	"github.com/lockstep-io/lockstep/internal/kind/stage"
+	"github.com/lockstep-io/lockstep/internal/resource"
+)
+
+// region is a cluster with the drivers for it.
+type region struct {
+	settings  resource.Region
+	cluster   *kube.Client
+	databases *mongoadmin.Client
+	apisix    *apisix.Client
+	certs     *certmanager.Client
+}
+
+func newRegion(settings resource.Region, log *zap.Logger) (*region, error) {
+	cluster, err := kube.New(settings, kube.Options{Log: log})
+	if err != nil {
+		return nil, fmt.Errorf("region %q: %w", settings.Name, err)
+	}
+	databases, err := mongoadmin.New(settings, mongoadmin.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("region %q: %w", settings.Name, err)
+	}
+	return &region{
+		settings: settings, cluster: cluster, databases: databases,
+		apisix: apisix.New(cluster, settings), certs: certmanager.New(cluster, settings),
+	}, nil
+}
+
+// regions are the regions by name.
+type regions map[string]*region
+
+func newRegions(settings []resource.Region, log *zap.Logger) (regions, error) {
+	all := regions{}
+	var errs []error
+	for _, s := range settings {
+		r, err := newRegion(s, log)
+		errs = append(errs, err)
+		all[s.Name] = r
+	}
+	return all, errors.Join(errs...)
+}
+
+func (all regions) get(name string) (*region, error) {
+	if r, ok := all[name]; ok {
+		return r, nil
+	}
+	names := make([]string, 0, len(all))
+	for n := range all {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	return nil, fmt.Errorf("region %q is not configured on this replica (it has %s): add it to the regions", name, strings.Join(names, ", "))
+}
+
+// ping reports the first region that cannot be reached.
+func (all regions) ping(ctx context.Context) error {
+	for name, r := range all {
+		if err := r.cluster.Ping(ctx); err != nil {
+			return fmt.Errorf("region %q: %w", name, err)
+		}
+		if err := r.databases.Ping(ctx); err != nil {
+			return fmt.Errorf("region %q: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// What each kind sees of a region.
+
+func (all regions) apigateway(name string) (apigateway.Region, error) {
+	r, err := all.get(name)
+	if err != nil {
+		return apigateway.Region{}, err
+	}
+	return apigateway.Region{Settings: r.settings, Cluster: r.cluster, Databases: r.databases}, nil
+}
+
+func (all regions) runtimedomain(name string) (runtimedomain.Region, error) {
+	r, err := all.get(name)
+	if err != nil {
+		return runtimedomain.Region{}, err
+	}
+	return runtimedomain.Region{Routes: r.apisix, Plugins: r.apisix, TLS: r.apisix, Certificates: r.certs}, nil
+}
+
+func (all regions) stage(name string) (stage.Region, error) {
+	r, err := all.get(name)
+	if err != nil {
+		return stage.Region{}, err
+	}
+	return stage.Region{Publisher: r.databases, Routes: r.apisix}, nil
+}
+
+func (all regions) clientapp(name string) (clientapp.Consumers, error) {
+	r, err := all.get(name)
+	if err != nil {
+		return nil, err
+	}
+	return r.apisix, nil
+}
