@@ -52,18 +52,24 @@ func (s *MemStore[D]) Due(ctx context.Context, rules engine.Rules, limit int) ([
 	defer s.mu.Unlock()
 
 	now := s.clock()
-	var due []*engine.Meta
+	var unsettled, resynced []*engine.Meta
 	for _, r := range s.records {
-		if claimable(&r.meta, rules, now) {
-			due = append(due, &r.meta)
+		switch {
+		case !claimable(&r.meta, rules, now):
+		case matches(rules.Unsettled, &r.meta):
+			unsettled = append(unsettled, &r.meta)
+		default:
+			resynced = append(resynced, &r.meta)
 		}
 	}
-	slices.SortFunc(due, byExpiry)
-	due = due[:max(0, min(limit, len(due)))]
+	slices.SortFunc(unsettled, byExpiry)
+	slices.SortFunc(resynced, byExpiry)
 
-	ids := make([]string, len(due))
-	for i, m := range due {
-		ids[i] = m.ID
+	var ids []string
+	for _, m := range append(unsettled, resynced...) {
+		if len(ids) < limit {
+			ids = append(ids, m.ID)
+		}
 	}
 	return ids, nil
 }
