@@ -18,6 +18,12 @@ done_before() {
 }
 done_before && exit
 
+# Better now than after minutes of building.
+if [ "$(id -u)" != 0 ] && { [ -z "${MONGODB_URI:-}" ] || [ -z "${KUBECONFIG:-}" ]; }; then
+	echo "devstack: run as root, or set MONGODB_URI and KUBECONFIG to servers of your own" >&2
+	exit 1
+fi
+
 mkdir -p "$cache"
 exec 9>"$cache/building.lock"
 flock -n 9 || { echo "devstack: another build is at work; waiting for it" >&2 && flock 9; }

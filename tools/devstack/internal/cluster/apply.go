@@ -109,7 +109,7 @@ func (c *Cluster) all(ctx context.Context, resource schema.GroupVersionResource,
 }
 
 func poll(ctx context.Context, what string, look func(context.Context) bool) error {
-	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true,
+	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 2*time.Minute, true,
 		func(ctx context.Context) (bool, error) { return look(ctx), nil })
 	if err != nil {
 		return fmt.Errorf("wait until %s: %w", what, err)

@@ -38,16 +38,16 @@ type component struct {
 }
 
 const (
-	readyTimeout = 60 * time.Second // from start to ready, on a busy machine
-	keepTimeout  = 3 * time.Second  // for a running component to prove that it is well
-	lookTimeout  = 2 * time.Second
+	readyTimeout = 2 * time.Minute  // from start to ready, on a busy machine
+	keepTimeout  = 15 * time.Second // for a running component to prove that it is well, likewise
+	lookTimeout  = 5 * time.Second
 )
 
 // ensure leaves the component running and ready: it keeps a healthy one and replaces any other.
 func (s *Stack) ensure(ctx context.Context, c component, say func(string)) error {
 	if running := s.processesOf(c.name); len(running) > 0 {
 		signalAll(running, unix.SIGCONT)
-		if waitReady(ctx, c, keepTimeout, nil) == nil {
+		if waitReady(ctx, c, keepTimeout, s.vanished(c.name)) == nil {
 			say(fmt.Sprintf("kept, pid %d", running[0].PID))
 			return s.writePidfile(c.name, running[0].PID)
 		}
@@ -92,7 +92,14 @@ func (s *Stack) start(ctx context.Context, c component, say func(string)) error 
 	}
 	exited := make(chan error, 1)
 	go func() { exited <- cmd.Wait() }()
-	if err := waitReady(ctx, c, readyTimeout, exited); err != nil {
+	if err := waitReady(ctx, c, readyTimeout, func() error {
+		select {
+		case end := <-exited:
+			return fmt.Errorf("it ended before it was ready: %v", end)
+		default:
+			return nil
+		}
+	}); err != nil {
 		return fmt.Errorf("%w\n%s", err, s.logTail(c.name))
 	}
 	say(fmt.Sprintf("ready, pid %d", cmd.Process.Pid))
@@ -100,7 +107,7 @@ func (s *Stack) start(ctx context.Context, c component, say func(string)) error 
 }
 
 // waitReady looks until the component is ready, dead, or out of time.
-func waitReady(ctx context.Context, c component, patience time.Duration, exited <-chan error) error {
+func waitReady(ctx context.Context, c component, patience time.Duration, dead func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
@@ -110,13 +117,24 @@ func waitReady(ctx context.Context, c component, patience time.Duration, exited 
 		if err == nil {
 			return nil
 		}
+		if err := dead(); err != nil {
+			return err
+		}
 		select {
-		case end := <-exited:
-			return fmt.Errorf("it ended before it was ready: %v", end)
 		case <-ctx.Done():
 			return fmt.Errorf("not ready after %s: %w", patience, errors.Join(err, context.Cause(ctx)))
 		case <-time.After(50 * time.Millisecond):
 		}
+	}
+}
+
+// vanished looks whether the component, which this process has not started, has no process left.
+func (s *Stack) vanished(component string) func() error {
+	return func() error {
+		if len(s.processesOf(component)) == 0 {
+			return errors.New("it has ended")
+		}
+		return nil
 	}
 }
 

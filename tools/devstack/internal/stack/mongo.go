@@ -37,7 +37,7 @@ func (s *Stack) postgresSettings() []string {
 }
 
 func (s *Stack) postgresURL() string {
-	return fmt.Sprintf("postgres://%s@%s/postgres", postgresUser, s.addr(portPostgres))
+	return fmt.Sprintf("postgres://%s@%s/postgres?sslmode=disable", postgresUser, s.addr(portPostgres))
 }
 
 func (s *Stack) mongoComponents() []component {
