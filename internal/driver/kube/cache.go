@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/metadata/metadatainformer"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -54,11 +55,12 @@ func newCache(c *Client) *cache {
 // add prepares the informer of a type: its metadata alone where no one needs
 // more.
 func (k *cache) add(t Type) {
-	informer := k.objects.ForResource(t.GVR()).Informer
+	// Asking a factory for an informer makes it watch: only one may be asked.
 	if unread[t] {
-		informer = k.metadata.ForResource(t.GVR()).Informer
+		k.informers[t] = k.metadata.ForResource(t.GVR()).Informer()
+	} else {
+		k.informers[t] = k.objects.ForResource(t.GVR()).Informer()
 	}
-	k.informers[t] = informer()
 	// These fail only on an informer that has been started.
 	_ = k.informers[t].SetTransform(strip)
 	_ = k.informers[t].SetWatchErrorHandlerWithContext(func(_ context.Context, _ *toolscache.Reflector, err error) {
@@ -165,7 +167,7 @@ func (c *Client) Stop() {
 	k.mu.Unlock()
 	k.objects.Shutdown()
 	k.metadata.Shutdown()
-	c.http.CloseIdleConnections()
+	utilnet.CloseIdleConnectionsFor(c.transport)
 }
 
 // Observe returns the object as last seen by the watch, which may be a moment

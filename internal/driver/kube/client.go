@@ -45,8 +45,8 @@ type Client struct {
 	metadata  metadata.Interface
 	discovery discovery.DiscoveryInterface
 	cache     *cache
-	// http is kept to close its idle connections at the end.
-	http *http.Client
+	// transport is kept to close its idle connections at the end.
+	transport http.RoundTripper
 }
 
 // New returns the client of a region's cluster. It does no I/O but reading the
@@ -87,7 +87,7 @@ func build(region resource.Region, config *rest.Config, opts Options) (*Client, 
 	}
 	c := &Client{
 		region: region.Name, defaults: region, timeout: opts.Timeout, log: opts.Log.With(zap.String("region", region.Name)),
-		dynamic: dyn, metadata: meta, discovery: disco, http: httpClient,
+		dynamic: dyn, metadata: meta, discovery: disco, transport: httpClient.Transport,
 	}
 	c.cache = newCache(c)
 	return c, nil

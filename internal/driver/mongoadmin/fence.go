@@ -148,13 +148,20 @@ func (c *Client) marker(ctx context.Context, database, id string) (*mark, error)
 // forget removes a marker that has owner's token, and with the last one the
 // collection, and with that, if it was all there was, the database.
 func (c *Client) forget(ctx context.Context, owner resource.Owner, database, id string) error {
+	call, cancel := c.call(ctx)
+	defer cancel()
+	_, err := c.collection(database, markers).DeleteOne(call,
+		bson.D{{Key: "_id", Value: id}, {Key: "token", Value: owner.Token}})
+	if err != nil {
+		return c.wrap("removing the marker "+database+"/"+id, err)
+	}
+	return c.dropIfEmpty(ctx, database, markers)
+}
+
+func (c *Client) dropIfEmpty(ctx context.Context, database, name string) error {
 	ctx, cancel := c.call(ctx)
 	defer cancel()
-	in := c.collection(database, markers)
-	doing := "removing the marker " + database + "/" + id
-	if _, err := in.DeleteOne(ctx, bson.D{{Key: "_id", Value: id}, {Key: "token", Value: owner.Token}}); err != nil {
-		return c.wrap(doing, err)
-	}
+	in, doing := c.collection(database, name), "dropping the empty collection "+database+"."+name
 	left, err := in.CountDocuments(ctx, bson.D{})
 	if err != nil || left > 0 {
 		return c.wrap(doing, err)

@@ -77,19 +77,27 @@ func (c *Client) deleteFunctions(ctx context.Context, owner resource.Owner, data
 	return c.wrap("removing functions of "+database+"/"+environment, err)
 }
 
-// takeBackFunctions removes what a lost claim has published, and the database
-// with it if that was dropped meanwhile and only our writes brought it back.
+// takeBackFunctions removes what a lost claim has published. If the gateway's
+// database was dropped meanwhile and only our writes brought it back, it goes
+// with the last of them.
 func (c *Client) takeBackFunctions(ctx context.Context, owner resource.Owner, database, environment string) error {
-	there, err := c.marker(ctx, database, databaseMarker)
-	if err != nil {
+	if err := c.deleteOwn(ctx, owner, database, environment); err != nil {
 		return err
 	}
-	if there == nil {
-		return c.DropDatabase(ctx, database)
+	there, err := c.marker(ctx, database, databaseMarker)
+	if err != nil || there != nil {
+		return err
 	}
-	call, cancel := c.call(ctx)
+	if err := c.dropIfEmpty(ctx, database, functions); err != nil {
+		return err
+	}
+	return c.forget(ctx, owner, database, stageMarker(environment))
+}
+
+func (c *Client) deleteOwn(ctx context.Context, owner resource.Owner, database, environment string) error {
+	ctx, cancel := c.call(ctx)
 	defer cancel()
-	_, err = c.collection(database, functions).DeleteMany(call, bson.D{
+	_, err := c.collection(database, functions).DeleteMany(ctx, bson.D{
 		{Key: "environment", Value: environment}, {Key: "token", Value: owner.Token},
 	})
 	return c.wrap("taking back the functions of "+database+"/"+environment, err)
