@@ -119,6 +119,22 @@ func ValidEnv(name, value string) error {
 	return nil
 }
 
+// ValidEnvCount checks how many variables there are.
+func ValidEnvCount(n int) error {
+	if n > MaxEnv {
+		return fmt.Errorf("use at most %d variables", MaxEnv)
+	}
+	return nil
+}
+
+// ValidCode checks the size of a function's code.
+func ValidCode(code string) error {
+	if len(code) > MaxCode {
+		return fmt.Errorf("use at most %d bytes of code", MaxCode)
+	}
+	return nil
+}
+
 // ValidPath checks the path of a route.
 func ValidPath(path string) error {
 	if len(path) > 512 || !routePath.MatchString(path) {

@@ -1,0 +1,140 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+	_ "time/tzdata" // zones of triggers are checked wherever the service runs
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humachi"
+	"github.com/go-chi/chi/v5"
+	"go.uber.org/zap"
+
+	"github.com/lockstep-io/lockstep/internal/documents"
+	"github.com/lockstep-io/lockstep/internal/resource"
+	"github.com/lockstep-io/lockstep/pkg/engine"
+)
+
+// Explainer explains a document of one kind, as [engine.Definition.Explain]
+// does.
+type Explainer func(m *engine.Meta, now time.Time) engine.Explanation
+
+// Config is what the API needs.
+type Config struct {
+	Documents *documents.Documents
+	// Regions are where gateways can be made.
+	Regions []Region
+	// Explain has an entry for each kind that a task service drives. Kinds
+	// without one are moved by their gateway's steps.
+	Explain map[resource.Kind]Explainer
+	// Diagrams are the kinds' state diagrams, in Mermaid.
+	Diagrams map[resource.Kind]string
+	// Objects lists what exists for a gateway outside of MongoDB; nil leaves it
+	// out of trees.
+	Objects ObjectLister
+	// Ready says whether the service can do its work.
+	Ready func(context.Context) error
+	// Metrics serves /metrics; nil leaves it out.
+	Metrics http.Handler
+	// Auth says who makes a request; [Open] where nobody is asked.
+	Auth Authenticator
+	Log  *zap.Logger
+	// Timeout bounds a request; [DefaultTimeout] if zero.
+	Timeout time.Duration
+	// Version of the service, for the API's description.
+	Version string
+}
+
+// Defaults and limits.
+const (
+	DefaultTimeout = 10 * time.Second
+	maxBody        = 1 << 20
+)
+
+type api struct {
+	Config
+
+	huma    huma.API
+	docs    *documents.Documents
+	regions map[string]Region
+	restful map[resource.Kind][]engine.Match // where kinds rest
+	log     *zap.Logger
+}
+
+// New returns the API's handler.
+func New(cfg Config) (http.Handler, error) {
+	switch {
+	case cfg.Documents == nil:
+		return nil, errors.New("the API needs Documents")
+	case cfg.Auth == nil:
+		return nil, errors.New("the API needs Auth: pass Open{} to let everybody do everything")
+	}
+	if cfg.Log == nil {
+		cfg.Log = zap.NewNop()
+	}
+	if cfg.Timeout == 0 {
+		cfg.Timeout = DefaultTimeout
+	}
+	if cfg.Ready == nil {
+		cfg.Ready = func(context.Context) error { return nil }
+	}
+	return newAPI(cfg).handler(), nil
+}
+
+func newAPI(cfg Config) *api {
+	a := &api{Config: cfg, docs: cfg.Documents, log: cfg.Log, regions: map[string]Region{}, restful: restingPairs(cfg.Explain)}
+	for _, r := range cfg.Regions {
+		a.regions[r.Name] = r
+	}
+	return a
+}
+
+// handler puts routes and middleware together.
+func (a *api) handler() http.Handler {
+	useProblems()
+	router := chi.NewRouter()
+	router.Use(a.identify, a.record, a.recover)
+	router.NotFound(func(w http.ResponseWriter, r *http.Request) {
+		writeProblem(w, fail(CodeNoRoute, "the API has no path %s: see /docs", r.URL.Path))
+	})
+	router.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
+		writeProblem(w, fail(CodeMethodNotAllowed, "%s cannot be used on %s: see /docs", r.Method, r.URL.Path))
+	})
+	if a.Metrics != nil {
+		router.Method(http.MethodGet, "/metrics", a.Metrics)
+	}
+	a.huma = humachi.New(router, a.humaConfig())
+	a.routes()
+	return router
+}
+
+func (a *api) humaConfig() huma.Config {
+	cfg := huma.DefaultConfig("Lockstep", a.Version)
+	cfg.CreateHooks = nil // no $schema in bodies
+	cfg.DocsPath, cfg.SchemasPath = "", ""
+	cfg.RejectUnknownQueryParameters = true
+	cfg.Info.Description = "API gateways, as documents that move in lockstep: requests write what is wanted (state, settings), " +
+		"task services bring it about, and phase says how far they have come."
+	cfg.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
+		bearer: {Type: "http", Scheme: "bearer", Description: "A token of this service, of its OIDC issuer, or of a Kubernetes service account."},
+	}
+	return cfg
+}
+
+func (a *api) routes() {
+	a.healthRoutes()
+	a.gatewayRoutes()
+	a.environmentRoutes()
+	a.clientAppRoutes()
+	a.functionRoutes()
+	a.stageRoutes()
+	a.triggerRoutes()
+	a.databaseRoutes()
+	a.domainRoutes()
+	a.explainRoutes()
+	a.treeRoutes()
+	a.regionRoutes()
+	a.documentRoutes()
+}

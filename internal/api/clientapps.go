@@ -1,0 +1,162 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/lockstep-io/lockstep/internal/resource"
+	"github.com/lockstep-io/lockstep/pkg/engine"
+	"github.com/lockstep-io/lockstep/pkg/engine/mongostore"
+)
+
+const (
+	tagClientApps  = "Client apps"
+	clientAppsPath = gatewaysPath + "/{gatewayId}/client-apps"
+	clientAppPath  = clientAppsPath + "/{environment}/{name}"
+)
+
+// NameParam names a child document in paths.
+type NameParam struct {
+	Name string `path:"name" maxLength:"40" pattern:"^[a-z]([a-z0-9-]*[a-z0-9])?$" patternDescription:"lower-case letters, digits and hyphens" doc:"The document's name."`
+}
+
+type createClientAppInput struct {
+	GatewayParams
+	Body newClientApp
+}
+
+type newClientApp struct {
+	Environment string       `json:"environment" enum:"dev,staging,prod" doc:"Where the app calls the gateway. It never changes."`
+	Name        string       `json:"name" maxLength:"40" doc:"Lower-case letters, digits and hyphens. It never changes."`
+	State       engine.State `json:"state,omitempty" enum:"Active,Inactive" default:"Active" doc:"Inactive refuses the app's key."`
+}
+
+// Resolve checks what a schema cannot say.
+func (in *newClientApp) Resolve(_ huma.Context, at *huma.PathBuffer) []error {
+	c := complaints{at: at}
+	c.check("name", in.Name, resource.ValidName(in.Name, resource.MaxChildName))
+	return c.errs
+}
+
+type listClientAppsInput struct {
+	ChildrenParams
+	Environment string `query:"environment" enum:"dev,staging,prod" doc:"Only those of this environment."`
+}
+
+type ClientAppParams struct {
+	GatewayParams
+	EnvironmentParam
+	NameParam
+}
+
+func (in *ClientAppParams) id() string {
+	return resource.ConsumerName(in.GatewayID, in.Environment, in.Name)
+}
+
+func (in *ClientAppParams) location() string {
+	return gatewayPath(in.GatewayID) + "/client-apps/" + in.Environment + "/" + in.Name
+}
+
+type changeClientAppInput struct {
+	ClientAppParams
+	MatchParams
+	Body struct {
+		State engine.State `json:"state" enum:"Active,Inactive,Deleted"`
+	}
+}
+
+type deleteClientAppInput struct {
+	ClientAppParams
+	MatchParams
+}
+
+type clientAppOutput = documentOutput[*resource.ClientApp]
+
+func (a *api) clientAppRoutes() {
+	register(a, operation{
+		method: http.MethodPost, path: clientAppsPath, id: "createClientApp", tag: tagClientApps, role: Editor,
+		status: http.StatusCreated, summary: "Make a client app",
+		description: "Its key is made by its task service and kept in a Kubernetes Secret of the same name.",
+	}, a.createClientApp)
+	register(a, operation{
+		method: http.MethodGet, path: clientAppsPath, id: "listClientApps", tag: tagClientApps, role: Viewer,
+		summary: "List a gateway's client apps",
+	}, a.listClientApps)
+	register(a, operation{
+		method: http.MethodGet, path: clientAppPath, id: "getClientApp", tag: tagClientApps, role: Viewer,
+		summary: "Read a client app",
+	}, a.getClientApp)
+	register(a, operation{
+		method: http.MethodPatch, path: clientAppPath, id: "changeClientApp", tag: tagClientApps, role: Editor,
+		status: http.StatusAccepted, summary: "Change what is wanted of a client app",
+	}, a.changeClientApp)
+	register(a, operation{
+		method: http.MethodDelete, path: clientAppPath, id: "deleteClientApp", tag: tagClientApps, role: Editor,
+		status: http.StatusAccepted, summary: "Delete a client app and its key",
+	}, a.deleteClientApp)
+}
+
+func (a *api) createClientApp(ctx context.Context, in *createClientAppInput) (*clientAppOutput, error) {
+	gw, err := a.livingGateway(ctx, in.GatewayID)
+	if err != nil {
+		return nil, err
+	}
+	at := ClientAppParams{in.GatewayParams, EnvironmentParam{in.Body.Environment}, NameParam{in.Body.Name}}
+	app := &resource.ClientApp{
+		Meta:      engine.Meta{ID: at.id(), State: in.Body.State},
+		GatewayID: gw.ID, Region: gw.Region, Environment: in.Body.Environment, Name: in.Body.Name,
+	}
+	if err := insertChild(ctx, a, a.docs.ClientApps, resource.KindClientApp, gw.ID, app); err != nil {
+		return nil, err
+	}
+	return created(app, at.location()), nil
+}
+
+func (a *api) listClientApps(ctx context.Context, in *listClientAppsInput) (*pageOutput[*resource.ClientApp], error) {
+	if _, err := a.gateway(ctx, in.GatewayID); err != nil {
+		return nil, err
+	}
+	where := in.where()
+	where["environment"] = in.Environment
+	return list(ctx, a.docs.ClientApps, in.PageParams, where)
+}
+
+func (a *api) getClientApp(ctx context.Context, in *ClientAppParams) (*clientAppOutput, error) {
+	if _, err := a.gateway(ctx, in.GatewayID); err != nil {
+		return nil, err
+	}
+	app, err := a.docs.ClientApps.Get(ctx, in.id())
+	if err != nil {
+		return nil, in.missing(err)
+	}
+	return found(app), nil
+}
+
+func (in *ClientAppParams) missing(err error) error {
+	return missing(err, "environment %s of gateway %s has no client app %s", in.Environment, in.GatewayID, in.Name)
+}
+
+func (a *api) changeClientApp(ctx context.Context, in *changeClientAppInput) (*clientAppOutput, error) {
+	if _, err := a.livingGateway(ctx, in.GatewayID); err != nil {
+		return nil, err
+	}
+	app, err := change(ctx, a, a.docs.ClientApps, resource.KindClientApp, in.id(),
+		mongostore.Intent{State: in.Body.State, IfGeneration: in.generation()})
+	if err != nil {
+		return nil, in.missing(err)
+	}
+	return accepted(app, in.location()), nil
+}
+
+func (a *api) deleteClientApp(ctx context.Context, in *deleteClientAppInput) (*clientAppOutput, error) {
+	if _, err := a.gateway(ctx, in.GatewayID); err != nil {
+		return nil, err
+	}
+	app, err := remove(ctx, a, a.docs.ClientApps, resource.KindClientApp, in.id(), in.MatchParams)
+	if err != nil {
+		return nil, in.missing(err)
+	}
+	return accepted(app, in.location()), nil
+}

@@ -1,0 +1,118 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/lockstep-io/lockstep/internal/resource"
+	"github.com/lockstep-io/lockstep/pkg/engine"
+	"github.com/lockstep-io/lockstep/pkg/engine/mongostore"
+)
+
+// documentOutput answers with one document.
+type documentOutput[D any] struct {
+	Status   int
+	ETag     string `header:"ETag" doc:"The document's generation, for If-Match."`
+	Location string `header:"Location" doc:"Where the document is."`
+	Body     D
+}
+
+// found answers a read.
+func found[D engine.Document](doc D) *documentOutput[D] {
+	return &documentOutput[D]{Status: http.StatusOK, ETag: etag(doc), Body: doc}
+}
+
+// created answers the making of a document, which task services now bring
+// about.
+func created[D engine.Document](doc D, path string) *documentOutput[D] {
+	return &documentOutput[D]{Status: http.StatusCreated, ETag: etag(doc), Location: path, Body: doc}
+}
+
+// accepted answers a change of intent.
+func accepted[D engine.Document](doc D, path string) *documentOutput[D] {
+	return &documentOutput[D]{Status: http.StatusAccepted, ETag: etag(doc), Location: path, Body: doc}
+}
+
+func etag(doc engine.Document) string {
+	return `"` + strconv.FormatInt(doc.Lifecycle().Generation, 10) + `"`
+}
+
+// MatchParams makes a change conditional.
+type MatchParams struct {
+	IfMatch string `header:"If-Match" pattern:"^(\\*|\"[0-9]{1,18}\")$" patternDescription:"an ETag such as \"3\", with its quotes" doc:"Change only if this is still the document's ETag."`
+}
+
+// generation is the one that the document must have; nil for any.
+func (m MatchParams) generation() *int64 {
+	if m.IfMatch == "" || m.IfMatch == "*" {
+		return nil
+	}
+	n, err := strconv.ParseInt(m.IfMatch[1:len(m.IfMatch)-1], 10, 64)
+	if err != nil {
+		n = -1
+	}
+	return &n
+}
+
+// change sets a document's intent, wakes the task services, and says in words
+// why it could not.
+func change[D engine.Document](
+	ctx context.Context, a *api, store *mongostore.Store[D], kind resource.Kind, id string, intent mongostore.Intent,
+) (D, error) {
+	intent.Unless = append(intent.Unless, resource.Deleted)
+	doc, err := store.SetIntent(ctx, id, intent)
+	if err == nil {
+		a.docs.Hint(kind, id)
+		return doc, nil
+	}
+	var none D
+	if !errors.Is(err, mongostore.ErrConflict) {
+		return none, err
+	}
+	now, err := store.Get(ctx, id)
+	if err != nil {
+		return none, err
+	}
+	return none, refused(kind, now.Lifecycle(), intent)
+}
+
+// refused says why an intent was refused.
+func refused(kind resource.Kind, m *engine.Meta, intent mongostore.Intent) error {
+	switch {
+	case m.State == resource.Deleted && kind == resource.KindApiGateway:
+		return fail(CodeGatewayDeleted, "gateway %s is being deleted, which cannot be undone: make a new one", m.ID)
+	case m.State == resource.Deleted:
+		return fail(CodeConflict, "%s %s is being deleted, which cannot be undone: make it again once it is gone", kind, m.ID)
+	case intent.IfGeneration != nil && m.Generation != *intent.IfGeneration:
+		return fail(CodePreconditionFailed, "%s %s has changed: its ETag is now %s; read it again and repeat the change",
+			kind, m.ID, etag(m))
+	}
+	return fail(CodeConflict, "%s %s has state %s, from which this change cannot be made", kind, m.ID, m.State)
+}
+
+// remove asks for a document to be deleted; asking again changes nothing.
+func remove[D engine.Document](
+	ctx context.Context, a *api, store *mongostore.Store[D], kind resource.Kind, id string, match MatchParams,
+) (D, error) {
+	doc, err := change(ctx, a, store, kind, id, mongostore.Intent{State: resource.Deleted, IfGeneration: match.generation()})
+	var p *Problem
+	if !errors.As(err, &p) {
+		return doc, err
+	}
+	now, getErr := store.Get(ctx, id)
+	if getErr == nil && now.Lifecycle().State == resource.Deleted {
+		return now, nil
+	}
+	return doc, err
+}
+
+// missing says in words that a document is not there.
+func missing(err error, format string, args ...any) error {
+	if errors.Is(err, mongostore.ErrNotFound) {
+		return fail(CodeNotFound, "%s", fmt.Sprintf(format, args...))
+	}
+	return err
+}

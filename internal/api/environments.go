@@ -1,0 +1,69 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/lockstep-io/lockstep/internal/resource"
+)
+
+// EnvironmentParam names an environment in paths.
+type EnvironmentParam struct {
+	Environment string `path:"environment" enum:"dev,staging,prod" doc:"The environment."`
+}
+
+type EnvironmentParams struct {
+	GatewayParams
+	EnvironmentParam
+}
+
+type ChildrenParams struct {
+	GatewayParams
+	PageParams
+}
+
+func (in *ChildrenParams) where() map[string]string {
+	return map[string]string{"gatewayId": in.GatewayID}
+}
+
+func (a *api) environmentRoutes() {
+	path := gatewaysPath + "/{gatewayId}/environments"
+	register(a, operation{
+		method: http.MethodGet, path: path, id: "listEnvironments", tag: "Environments", role: Viewer,
+		summary: "List a gateway's environments", description: "Every gateway has dev, staging and prod: its own steps make and remove them.",
+	}, func(ctx context.Context, in *ChildrenParams) (*pageOutput[*resource.Environment], error) {
+		if _, err := a.gateway(ctx, in.GatewayID); err != nil {
+			return nil, err
+		}
+		return list(ctx, a.docs.Environments, in.PageParams, in.where())
+	})
+	register(a, operation{
+		method: http.MethodGet, path: path + "/{environment}", id: "getEnvironment", tag: "Environments", role: Viewer,
+		summary: "Read an environment",
+	}, func(ctx context.Context, in *EnvironmentParams) (*documentOutput[*resource.Environment], error) {
+		if _, err := a.gateway(ctx, in.GatewayID); err != nil {
+			return nil, err
+		}
+		env, err := a.docs.Environments.Get(ctx, resource.EnvironmentName(in.GatewayID, in.Environment))
+		if err != nil {
+			return nil, missing(err, "gateway %s has no environment %s (yet)", in.GatewayID, in.Environment)
+		}
+		return found(env), nil
+	})
+}
+
+func (a *api) databaseRoutes() {
+	register(a, operation{
+		method: http.MethodGet, path: gatewaysPath + "/{gatewayId}/database", id: "getDatabase", tag: "Database", role: Viewer,
+		summary: "Read a gateway's database", description: "The gateway's own steps make and drop it. Its password is in the Kubernetes Secret and nowhere else.",
+	}, func(ctx context.Context, in *GatewayParams) (*documentOutput[*resource.Database], error) {
+		if _, err := a.gateway(ctx, in.GatewayID); err != nil {
+			return nil, err
+		}
+		db, err := a.docs.Databases.Get(ctx, in.GatewayID)
+		if err != nil {
+			return nil, missing(err, "gateway %s has no database (yet)", in.GatewayID)
+		}
+		return found(db), nil
+	})
+}

@@ -1,0 +1,92 @@
+package api
+
+import (
+	"context"
+	"errors"
+
+	"github.com/lockstep-io/lockstep/internal/resource"
+	"github.com/lockstep-io/lockstep/pkg/engine"
+	"github.com/lockstep-io/lockstep/pkg/engine/mongostore"
+)
+
+// GatewayParams names the gateway that a request is about.
+type GatewayParams struct {
+	GatewayID string `path:"gatewayId" pattern:"^[a-z0-9]{6}$" patternDescription:"a gateway's id: six of a-z0-9, such as vn8ofl" doc:"The gateway's id."`
+}
+
+const gatewaysPath = "/v1/api-gateways"
+
+func gatewayPath(id string) string { return gatewaysPath + "/" + id }
+
+// gateway reads the gateway that a request is about. To those who may not see
+// it, it is not there.
+func (a *api) gateway(ctx context.Context, id string) (*resource.ApiGateway, error) {
+	gw, err := a.docs.ApiGateways.Get(ctx, id)
+	if err == nil && !callerOf(ctx).Sees(tenantOf(gw)) {
+		err = mongostore.ErrNotFound
+	}
+	if err != nil {
+		return nil, missing(err, "there is no gateway %s", id)
+	}
+	return gw, nil
+}
+
+// tenantOf is who owns a gateway. One made by hand without a tenant belongs to
+// the default one.
+func tenantOf(gw *resource.ApiGateway) string {
+	if gw.Tenant == "" {
+		return DefaultTenant
+	}
+	return gw.Tenant
+}
+
+// livingGateway reads the gateway beneath which something is to change: one
+// that is being deleted changes no more.
+func (a *api) livingGateway(ctx context.Context, id string) (*resource.ApiGateway, error) {
+	gw, err := a.gateway(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if gw.State == resource.Deleted {
+		return nil, refused(resource.KindApiGateway, &gw.Meta, mongostore.Intent{})
+	}
+	return gw, nil
+}
+
+// insertChild adds a document beneath a gateway. The gateway's intent is
+// looked at again after the insert: one that was deleted meanwhile may have
+// counted its children before, so what was made for it is given up at once.
+func insertChild[D engine.Document](
+	ctx context.Context, a *api, store *mongostore.Store[D], kind resource.Kind, gatewayID string, doc D,
+) error {
+	m := doc.Lifecycle()
+	m.Phase, m.Generation = resource.PhaseCreating, 1
+	if err := store.Insert(ctx, doc); err != nil {
+		return taken(ctx, store, kind, m.ID, err)
+	}
+	gw, err := a.docs.ApiGateways.Get(ctx, gatewayID)
+	gone := errors.Is(err, mongostore.ErrNotFound)
+	if err != nil && !gone {
+		return err
+	}
+	if !gone && gw.State != resource.Deleted {
+		a.docs.Hint(kind, m.ID)
+		return nil
+	}
+	if _, err := change(ctx, a, store, kind, m.ID, mongostore.Intent{State: resource.Deleted}); err != nil &&
+		!errors.Is(err, mongostore.ErrNotFound) {
+		return err
+	}
+	return fail(CodeGatewayDeleted, "gateway %s was deleted meanwhile: %s %s is not made", gatewayID, kind, m.ID)
+}
+
+// taken says in words that a name is taken, by whom and for how long.
+func taken[D engine.Document](ctx context.Context, store *mongostore.Store[D], kind resource.Kind, id string, err error) error {
+	if !errors.Is(err, mongostore.ErrExists) {
+		return err
+	}
+	if doc, getErr := store.Get(ctx, id); getErr == nil && doc.Lifecycle().State == resource.Deleted {
+		return fail(CodeExists, "%s %s is still being deleted: try again once it is gone", kind, id)
+	}
+	return fail(CodeExists, "%s %s exists already: choose another name, or change it by PATCH", kind, id)
+}

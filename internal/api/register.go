@@ -1,0 +1,96 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humachi"
+)
+
+const bearer = "bearer"
+
+// operation is one route.
+type operation struct {
+	method, path string
+	// id is the operation's name for programs, summary its one line for people.
+	id, summary string
+	description string
+	tag         string
+	role        Role
+	// status is that of success; 200 if zero.
+	status int
+}
+
+// register adds a route: who may use it, which errors it can answer with, its
+// timeout, and the border that its errors cross.
+func register[I, O any](a *api, op operation, handle func(context.Context, *I) (*O, error)) {
+	h := huma.Operation{
+		OperationID: op.id, Method: op.method, Path: op.path, Summary: op.summary, Description: op.description,
+		Tags: []string{op.tag}, DefaultStatus: op.status, Errors: op.errors(),
+		MaxBodyBytes: maxBody, BodyReadTimeout: a.Timeout,
+	}
+	if op.role > Anyone {
+		h.Security = []map[string][]string{{bearer: {}}}
+		h.Extensions = map[string]any{"x-role": op.role.String()}
+		h.Middlewares = huma.Middlewares{a.authenticate(op.role)}
+	}
+	huma.Register(a.huma, h, func(ctx context.Context, in *I) (*O, error) {
+		ctx, cancel := context.WithTimeout(ctx, a.Timeout+extraTime(in))
+		defer cancel()
+		out, err := handle(ctx, in)
+		if err != nil {
+			return nil, a.problem(ctx, &h, err)
+		}
+		return out, nil
+	})
+}
+
+// patient inputs ask for more time than a request has.
+type patient interface{ extra() time.Duration }
+
+func extraTime(in any) time.Duration {
+	if p, ok := in.(patient); ok {
+		return p.extra()
+	}
+	return 0
+}
+
+// errors are the statuses, beyond those of success, that the route can have.
+func (op operation) errors() []int {
+	codes := []int{http.StatusUnprocessableEntity, http.StatusServiceUnavailable}
+	if op.role > Anyone {
+		codes = append(codes, http.StatusUnauthorized, http.StatusForbidden)
+	}
+	if strings.Contains(op.path, "{") {
+		codes = append(codes, http.StatusNotFound)
+	}
+	switch op.method {
+	case http.MethodPost, http.MethodPut, http.MethodPatch:
+		codes = append(codes, http.StatusBadRequest, http.StatusConflict,
+			http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
+	case http.MethodDelete:
+		codes = append(codes, http.StatusConflict)
+	}
+	return codes
+}
+
+// authenticate finds out who makes a request, and refuses those whose role is
+// too small.
+func (a *api) authenticate(role Role) func(huma.Context, func(huma.Context)) {
+	return func(ctx huma.Context, next func(huma.Context)) {
+		r, w := humachi.Unwrap(ctx)
+		caller, err := a.Auth.Authenticate(r)
+		if err != nil {
+			writeProblem(w, a.problem(r.Context(), ctx.Operation(), err))
+			return
+		}
+		if caller.Role < role {
+			writeProblem(w, fail(CodeForbidden, "%s has the role %s: this needs the role %s", caller.Name, caller.Role, role))
+			return
+		}
+		next(huma.WithContext(ctx, withCaller(ctx.Context(), caller)))
+	}
+}
