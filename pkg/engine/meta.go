@@ -85,7 +85,8 @@ type Meta struct {
 	// ResyncAt is when a settled document is looked at again.
 	ResyncAt time.Time `bson:"resyncAt,omitempty" json:"resyncAt,omitzero"`
 
-	// Attempts counts the errors since the last success of the present intent.
+	// Attempts counts the errors since a claim of the present intent last ended
+	// in anything else.
 	Attempts  int        `bson:"attempts,omitempty" json:"attempts,omitempty"`
 	LastError *LastError `bson:"lastError,omitempty" json:"lastError,omitempty"`
 

@@ -30,9 +30,9 @@ func (o Outcome) Waiting() (reason string, waiting bool) {
 	return o.waitingFor, o.waitingFor != ""
 }
 
-// ErrLockLost is returned by every write of a claim that has lost its
-// document: the lock expired and another holder may have claimed it, or the
-// document is gone. Whoever sees it stops at once and touches nothing more.
+// ErrLockLost is returned by every write of a claim that is not its document's
+// latest any more, or has ended: another holder has claimed the document, or
+// it is gone. Whoever sees it stops at once and touches nothing more.
 var ErrLockLost = errors.New("lock lost")
 
 type terminalError struct{ err error }

@@ -13,10 +13,11 @@ import (
 // concurrently, and return context errors as they are.
 type Store[D Document] interface {
 	// Due returns the ids of documents that can be claimed, at most limit:
-	// unsettled documents before those that are only resynced, and of each
-	// those with the nearest expiry first, then the longest waiting (lockedAt,
-	// updatedAt). It is a read: by the time of the claim the answer may have
-	// changed.
+	// unsettled documents before those that are only resynced. Of the former,
+	// those with the nearest expiry come first, then the longest waiting
+	// (lockedAt, updatedAt); of the latter, those whose resyncAt is longest
+	// past. It is a read: by the time of the claim the answer may have changed.
+	// A limit of zero or less finds nothing.
 	Due(ctx context.Context, rules Rules, limit int) ([]string, error)
 
 	// Claim takes those of the requested documents that are still claimable,
@@ -79,6 +80,7 @@ func (m Match) Matches(state State, phase Phase) bool {
 //   - lockedAt to now, lockedBy to Holder, lockBatch to Batch, and raises
 //     lockToken by one;
 //   - phaseAt and createdAt to now where they are missing;
+//   - resyncAt to nothing: how the claim ends decides about the next look;
 //   - observedState and observedGeneration to state and generation. If they
 //     were others before, attempts, lastError, waitingFor and waitingSince are
 //     cleared: they belonged to the intent before.
@@ -147,7 +149,8 @@ func (k ChangeKind) Ends() bool { return k != Checkpoint && k != Renew }
 // are made in one write, whatever number of documents they are for. Fields
 // that its kind does not speak of are empty.
 type Change struct {
-	Kind        ChangeKind
+	Kind ChangeKind
+	// Holder is the claim's, for the history.
 	Holder      string
 	LockTimeout time.Duration
 	// From and To are the phases of a move; From is the present phase of the

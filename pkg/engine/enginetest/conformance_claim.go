@@ -45,7 +45,7 @@ func (b *bench) claimed(id string, want func(w *Widget, now time.Time)) *Widget 
 // intent sets the lock and nothing else.
 func claimSameIntent(b *bench) {
 	b.insert(b.widget("w", b.burdened))
-	b.claimed("w", func(*Widget, time.Time) {})
+	b.claimed("w", func(w *Widget, _ time.Time) { w.ResyncAt = time.Time{} })
 }
 
 // What a document waited for or failed at belongs to the intent before.
@@ -101,7 +101,8 @@ func claimLeftOut(b *bench) {
 	}
 }
 
-// A resynced document is claimed as any other, and keeps its resyncAt.
+// A claim clears resyncAt: what becomes of the claim decides when the document
+// is looked at again, and not a time that was set before.
 func claimResync(b *bench) {
 	b.insert(b.widget("w", func(w *Widget) {
 		pair(w, Running, Ready)

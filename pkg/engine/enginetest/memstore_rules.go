@@ -44,6 +44,7 @@ func matches(list []engine.Match, m *engine.Meta) bool {
 func claim(m *engine.Meta, req engine.ClaimRequest, now time.Time) {
 	m.LockedAt, m.LockedBy, m.LockBatch = now, req.Holder, req.Batch
 	m.LockToken++
+	m.ResyncAt = time.Time{}
 	if m.PhaseAt.IsZero() {
 		m.PhaseAt = now
 	}

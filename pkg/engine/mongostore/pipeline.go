@@ -27,6 +27,7 @@ func claimPipeline(req engine.ClaimRequest) mongo.Pipeline {
 			field("lastError", keepUnlessChanged("lastError")),
 			field("waitingFor", keepUnlessChanged("waitingFor")),
 			field("waitingSince", keepUnlessChanged("waitingSince")),
+			field("resyncAt", "$$REMOVE"),
 			field("lockedAt", "$$NOW"),
 			field("lockedBy", literal(req.Holder)),
 			field("lockBatch", literal(req.Batch)),
