@@ -35,6 +35,7 @@ func (b *bench) claimed(id string, want func(w *Widget, now time.Time)) *Widget 
 
 	expected.LockedAt, expected.LockedBy, expected.LockBatch = got.LockedAt, alice, req.Batch
 	expected.LockToken++
+	expected.ResyncAt = time.Time{}
 	want(expected, got.LockedAt)
 	b.same(expected, got)
 	b.same(expected, b.get(id))
@@ -45,7 +46,7 @@ func (b *bench) claimed(id string, want func(w *Widget, now time.Time)) *Widget 
 // intent sets the lock and nothing else.
 func claimSameIntent(b *bench) {
 	b.insert(b.widget("w", b.burdened))
-	b.claimed("w", func(w *Widget, _ time.Time) { w.ResyncAt = time.Time{} })
+	b.claimed("w", func(*Widget, time.Time) {})
 }
 
 // What a document waited for or failed at belongs to the intent before.
