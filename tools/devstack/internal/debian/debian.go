@@ -24,9 +24,9 @@ const (
 	Package       = "postgresql-18-documentdb"
 	ProvenVersion = "1.0-0"
 
-	suite         = "sid"
-	defaultMirror = "http://deb.debian.org/debian"
-	// MirrorEnv names the variable that chooses another mirror, for example a dated snapshot of the suite.
+	suite = "sid"
+
+	// MirrorEnv names the variable that chooses another mirror than debootstrap's own, such as a dated snapshot.
 	MirrorEnv = "LOCKSTEP_DEBIAN_MIRROR"
 )
 
@@ -79,11 +79,11 @@ func (t Tree) Ensure(ctx context.Context, say func(string)) error {
 
 // bootstrap unpacks the minimal suite. debootstrap mounts /proc by itself, hence the namespace.
 func (t Tree) bootstrap(ctx context.Context, root string, say func(string)) error {
-	mirror := os.Getenv(MirrorEnv)
-	if mirror == "" {
-		mirror = defaultMirror
+	args := []string{"--variant=minbase", "--cache-dir=" + t.debs(), suite, root}
+	if mirror := os.Getenv(MirrorEnv); mirror != "" {
+		args = append(args, mirror)
 	}
-	cmd := exec.Command("debootstrap", "--variant=minbase", "--cache-dir="+t.debs(), suite, root, mirror)
+	cmd := exec.Command("debootstrap", args...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWNS}
 	if err := run(ctx, cmd, t.log(), say); err != nil {
 		return err
@@ -137,7 +137,6 @@ func candidate(root string) (string, error) {
 			return version, nil
 		}
 	}
-	return "", fmt.Errorf("%s has gone from Debian %s, which rolls: choose a dated mirror that still has it (%s=http://"+
-		"snapshot.debian.org/archive/debian/DATE), copy a cache that holds it, or set MONGODB_URI to a server of your own",
-		Package, suite, MirrorEnv)
+	return "", fmt.Errorf("%s has gone from Debian %s, which rolls: set %s to a dated snapshot of the archive that still has "+
+		"it, copy a cache that holds it, or set MONGODB_URI to a server of your own", Package, suite, MirrorEnv)
 }
