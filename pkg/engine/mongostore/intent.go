@@ -39,7 +39,7 @@ func (s *Store[D]) Insert(ctx context.Context, doc D) error {
 	m.LockedAt = engine.Epoch
 	m.CreatedAt, m.UpdatedAt, m.PhaseAt = now, now, now
 	err = retried(ctx, func() error { _, err := s.coll.InsertOne(ctx, doc); return err })
-	if mongo.IsDuplicateKeyError(err) {
+	if isDuplicate(err) {
 		return fmt.Errorf("insert %s %s: %w", s.coll.Name(), m.ID, ErrExists)
 	}
 	if err != nil {
@@ -125,7 +125,7 @@ func (s *Store[D]) SetIntent(ctx context.Context, id string, intent Intent) (D, 
 			options.FindOneAndUpdate().SetReturnDocument(options.After)).Decode(doc)
 	})
 	switch {
-	case mongo.IsDuplicateKeyError(err):
+	case isDuplicate(err):
 		return none, fmt.Errorf("change %s %s: %w", s.coll.Name(), id, ErrExists)
 	case errors.Is(err, mongo.ErrNoDocuments):
 		if _, err := s.Get(ctx, id); err != nil {

@@ -52,3 +52,14 @@ func isDeadlock(err error) bool {
 	return server.HasErrorCode(codeDeadlockWrite) || server.HasErrorCode(codeWriteConflict) ||
 		server.HasErrorCode(codeInternalError) && strings.Contains(err.Error(), "deadlock")
 }
+
+// isDuplicate reports whether a value that must be unique is taken. DocumentDB
+// says so of a findOneAndUpdate in its own words.
+func isDuplicate(err error) bool {
+	if mongo.IsDuplicateKeyError(err) {
+		return true
+	}
+	var server mongo.ServerError
+	return errors.As(err, &server) && server.HasErrorCode(codeInternalError) &&
+		strings.Contains(err.Error(), "violates exclusion constraint")
+}
