@@ -158,15 +158,24 @@ func (c *Client) forget(ctx context.Context, owner resource.Owner, database, id 
 	return c.dropIfEmpty(ctx, database, markers)
 }
 
+// dropIfEmpty drops a collection without documents, and a database without
+// collections: MongoDB does the latter by itself, FerretDB does not.
 func (c *Client) dropIfEmpty(ctx context.Context, database, name string) error {
-	ctx, cancel := c.call(ctx)
+	call, cancel := c.call(ctx)
 	defer cancel()
 	in, doing := c.collection(database, name), "dropping the empty collection "+database+"."+name
-	left, err := in.CountDocuments(ctx, bson.D{})
+	left, err := in.CountDocuments(call, bson.D{})
 	if err != nil || left > 0 {
 		return c.wrap(doing, err)
 	}
-	return c.wrap(doing, in.Drop(ctx))
+	if err := in.Drop(call); err != nil {
+		return c.wrap(doing, err)
+	}
+	names, err := in.Database().ListCollectionNames(call, bson.D{})
+	if err != nil || len(names) > 0 {
+		return c.wrap("listing the collections of "+database, err)
+	}
+	return c.DropDatabase(ctx, database)
 }
 
 func verify(ctx context.Context, owner resource.Owner) error {
