@@ -136,13 +136,15 @@ func (s *Service[D]) call(ctx context.Context, c *claim[D], step *Step[D]) (outc
 }
 
 // keepRenewed renews the lock each third of its timeout until the returned
-// function is called.
+// function is called. The first renewal is due by the age of the lock, not of
+// the step: many short steps are long work too.
 func (s *Service[D]) keepRenewed(ctx context.Context, c *claim[D]) (stop func()) {
 	renewals, cancel := context.WithCancel(ctx)
 	every := s.rules.LockTimeout / 3
 	renew := s.change(c.doc.Lifecycle(), Change{Kind: Renew})
 	done := make(chan struct{})
-	timer := time.AfterFunc(every, func() {
+	age := s.window - c.left(s.now)
+	timer := time.AfterFunc(max(0, every-age), func() {
 		defer close(done)
 		// An error other than a lost lock is no reason to stop: the trust
 		// window closes by itself if renewals keep failing.
