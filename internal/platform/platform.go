@@ -196,3 +196,11 @@ func (p *Platform) stop() {
 		}
 	}
 }
+
+// Kinds are the names of the kinds that have a task service.
+func Kinds() []string {
+	return []string{
+		string(resource.KindApiGateway), string(resource.KindRuntimeDomain), string(resource.KindClientApp),
+		string(resource.KindStage), string(resource.KindCloudFunction), string(resource.KindCronTrigger),
+	}
+}

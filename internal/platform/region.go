@@ -116,3 +116,12 @@ func (all regions) clientapp(name string) (clientapp.Consumers, error) {
 	}
 	return r.apisix, nil
 }
+
+// Objects lists what exists in a gateway's cluster for it and its children.
+func (p *Platform) Objects(ctx context.Context, regionName, gatewayID string) ([]kube.ObjectRef, error) {
+	r, err := p.regions.get(regionName)
+	if err != nil {
+		return nil, err
+	}
+	return r.cluster.ListManaged(ctx, gatewayID)
+}
