@@ -144,7 +144,9 @@ func TestBadChildren(t *testing.T) {
 func TestCustomDomain(t *testing.T) {
 	s := start(t)
 	one, two := s.gateway(), s.gateway()
-	at := func(gw *resource.ApiGateway) string { return "/v1/api-gateways/" + gw.ID + "/runtime-domain/custom-domain" }
+	at := func(gw *resource.ApiGateway) string {
+		return "/v1/api-gateways/" + gw.ID + "/runtime-domain/custom-domain"
+	}
 	body := map[string]any{"domain": "API.Example.org."}
 	s.call("PUT", at(one), body).problem(409, api.CodeNotReady)
 	s.children(one)

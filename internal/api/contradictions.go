@@ -59,7 +59,7 @@ func (f *family) findings() []Finding {
 // contradiction says what about a child does not fit the phase in which its
 // gateway rests; empty if nothing.
 func (f *family) contradiction(c child) string {
-	serves := c.kind == resource.KindRuntimeDomain || c.kind == resource.KindCronTrigger
+	serves := consequence[c.kind] != ""
 	switch phase := f.gateway.Phase; {
 	case serves && phase == resource.PhaseStopped && c.State == resource.Active:
 		return fmt.Sprintf("%s %s is still wanted (state Active, phase %s) although its gateway is Stopped: %s.",
@@ -77,9 +77,11 @@ func (f *family) contradiction(c child) string {
 	return ""
 }
 
-// consequence is what it means that a child is left over.
+// consequence is what it means that a child is left over, for the kinds that
+// are turned off while their gateway is stopped.
 var consequence = map[resource.Kind]string{
 	resource.KindRuntimeDomain: "its routes lead to pods that are gone",
+	resource.KindStage:         "its routes lead to pods that are gone",
 	resource.KindCronTrigger:   "it calls a function that nobody serves",
 }
 

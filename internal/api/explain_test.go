@@ -33,7 +33,7 @@ func TestExplainStoppedWithChildrenLeft(t *testing.T) {
 	}
 
 	e := as[api.GatewayExplanation](s.call("GET", "/v1/api-gateways/vn8ofl/explain", nil).want(200))
-	if e.Gateway == nil || e.Gateway.Condition != engine.IsSettled || len(e.Findings) != 2 || len(e.Children) != 2 {
+	if e.Gateway == nil || e.Gateway.Condition != engine.IsSettled || len(e.Findings) != 5 || len(e.Children) != 5 {
 		t.Fatalf("explanation %+v", e)
 	}
 	domain := e.Findings[0]
@@ -50,8 +50,8 @@ func TestExplainStoppedWithChildrenLeft(t *testing.T) {
 			t.Errorf("%q does not say %q", text, says)
 		}
 	}
-	if e.Findings[1].ID != "vn8ofl-nightly" {
-		t.Fatalf("finding %+v", e.Findings[1])
+	if last := e.Findings[4]; last.ID != "vn8ofl-nightly" {
+		t.Fatalf("finding %+v", last)
 	}
 
 	stuck := as[api.Page[api.Document]](s.call("GET", "/v1/documents/RuntimeDomain?stuck=true", nil).want(200))

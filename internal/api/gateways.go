@@ -50,7 +50,7 @@ type changeGatewayInput struct {
 }
 
 type gatewayChange struct {
-	State   *engine.State `json:"state,omitempty" enum:"Running,Stopped,Restarting,Deleted" doc:"What is wanted. Restarting becomes Running once new pods are ready."`
+	State   *engine.State `json:"state,omitempty" enum:"Running,Stopped,Restarting,Deleted" doc:"What is wanted. Restarting becomes Running once new pods are ready; it starts a gateway that is stopped."`
 	Name    *string       `json:"name,omitempty" maxLength:"63"`
 	Runtime *runtimeInput `json:"runtime,omitempty" doc:"Settings to change; the others stay. A running gateway is rolled over to them."`
 }
@@ -151,16 +151,12 @@ func (a *api) getGateway(ctx context.Context, in *GatewayParams) (*documentOutpu
 }
 
 func (a *api) changeGateway(ctx context.Context, in *changeGatewayInput) (*documentOutput[*resource.ApiGateway], error) {
-	gw, err := a.gateway(ctx, in.GatewayID)
-	if err != nil {
+	if _, err := a.gateway(ctx, in.GatewayID); err != nil {
 		return nil, err
 	}
 	intent := in.Body.intent()
 	intent.IfGeneration = in.generation()
-	if gw.State == resource.Stopped && intent.State == resource.Restarting {
-		return nil, fail(CodeConflict, "gateway %s is Stopped: set its state to Running to start it", gw.ID)
-	}
-	gw, err = change(ctx, a, a.docs.ApiGateways, resource.KindApiGateway, in.GatewayID, intent)
+	gw, err := change(ctx, a, a.docs.ApiGateways, resource.KindApiGateway, in.GatewayID, intent)
 	if err != nil {
 		return nil, err
 	}
@@ -178,9 +174,6 @@ func (c *gatewayChange) intent() mongostore.Intent {
 	}
 	if c.Runtime != nil {
 		c.Runtime.change(intent.Fields)
-	}
-	if intent.State == resource.Restarting {
-		intent.Unless = []engine.State{resource.Stopped}
 	}
 	return intent
 }

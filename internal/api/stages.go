@@ -48,7 +48,7 @@ type changeStageInput struct {
 }
 
 type stageChange struct {
-	State  *engine.State `json:"state,omitempty" enum:"Active,Inactive" doc:"Inactive takes the stage's routes away and keeps what is to be published."`
+	State  *engine.State `json:"state,omitempty" enum:"Active,Inactive" doc:"Inactive takes the stage's routes away and keeps what is to be published. Active makes it follow its gateway: it is Inactive while that is stopped."`
 	Routes *[]routeInput `json:"routes,omitempty" maxItems:"200" doc:"All routes of the stage; those left out are removed."`
 }
 
@@ -109,9 +109,9 @@ func (a *api) stageRoutes() {
 	register(a, operation{
 		method: http.MethodPut, path: stagePath, id: "publishStage", tag: tagStages, role: Editor,
 		status: http.StatusAccepted, summary: "Publish routes and their functions to an environment",
+		description: "While the gateway is stopped, they are kept and published when it starts.",
 	}, func(ctx context.Context, in *publishInput) (*stageOutput, error) {
-		active := resource.Active
-		return a.publish(ctx, in.EnvironmentParams, in.MatchParams, stageChange{State: &active, Routes: &in.Body.Routes})
+		return a.publish(ctx, in.EnvironmentParams, in.MatchParams, stageChange{Routes: &in.Body.Routes})
 	})
 	register(a, operation{
 		method: http.MethodPatch, path: stagePath, id: "changeStage", tag: tagStages, role: Editor,
@@ -146,7 +146,7 @@ func (a *api) publish(ctx context.Context, in EnvironmentParams, match MatchPara
 	}
 	intent := mongostore.Intent{IfGeneration: match.generation(), Fields: map[string]any{}}
 	if to.State != nil {
-		intent.State = *to.State
+		follow(&intent, gw, *to.State)
 	}
 	if to.Routes != nil {
 		if intent.Fields["routes"], err = a.routesOf(ctx, gw.ID, *to.Routes); err != nil {
@@ -156,6 +156,9 @@ func (a *api) publish(ctx context.Context, in EnvironmentParams, match MatchPara
 	stage, err := change(ctx, a, a.docs.Stages, resource.KindStage, resource.EnvironmentName(gw.ID, in.Environment), intent)
 	if err != nil {
 		return nil, notReady(err, gw, "stage "+in.Environment)
+	}
+	if stage, err = stillWanted(ctx, a, a.docs.Stages, resource.KindStage, gw.ID, stage); err != nil {
+		return nil, err
 	}
 	return accepted(stage, gatewayPath(gw.ID)+"/stages/"+in.Environment), nil
 }

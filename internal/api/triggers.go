@@ -91,9 +91,7 @@ func (in *triggerChange) Resolve(_ huma.Context, at *huma.PathBuffer) []error {
 func (in *triggerChange) intent(gw *resource.ApiGateway) mongostore.Intent {
 	intent := mongostore.Intent{Fields: map[string]any{}}
 	if in.State != nil {
-		suspended := *in.State == resource.Inactive
-		intent.State = triggerState(gw, suspended)
-		intent.Fields["suspended"] = orNil(suspended)
+		follow(&intent, gw, *in.State)
 	}
 	if in.Schedule != nil {
 		intent.Fields["schedule"] = *in.Schedule
@@ -114,15 +112,6 @@ func orNil[T comparable](v T) any {
 		return nil
 	}
 	return v
-}
-
-// triggerState is the state of a trigger: that which its user wants while the
-// gateway is wanted to run, and Inactive otherwise.
-func triggerState(gw *resource.ApiGateway, suspended bool) engine.State {
-	if suspended || gw.State != resource.Running && gw.State != resource.Restarting {
-		return resource.Inactive
-	}
-	return resource.Active
 }
 
 type deleteTriggerInput struct {
@@ -164,39 +153,19 @@ func (a *api) createTrigger(ctx context.Context, in *createTriggerInput) (*trigg
 		return nil, err
 	}
 	at := TriggerParams{in.GatewayParams, NameParam{in.Body.Name}}
-	suspended := in.Body.State == resource.Inactive
 	trigger := &resource.CronTrigger{
-		Meta:      engine.Meta{ID: at.id(), State: triggerState(gw, suspended)},
+		Meta:      engine.Meta{ID: at.id(), State: stateBeneath(gw, in.Body.State)},
 		GatewayID: gw.ID, Region: gw.Region, Name: in.Body.Name,
-		Schedule: in.Body.Schedule, TimeZone: in.Body.TimeZone, Function: in.Body.Function, Suspended: suspended,
+		Schedule: in.Body.Schedule, TimeZone: in.Body.TimeZone, Function: in.Body.Function, Suspended: in.Body.State == resource.Inactive,
 	}
 	if err := insertChild(ctx, a, a.docs.CronTriggers, resource.KindCronTrigger, gw.ID, trigger); err != nil {
 		return nil, err
 	}
-	if err := a.follow(ctx, trigger); err != nil {
+	trigger, err = stillWanted(ctx, a, a.docs.CronTriggers, resource.KindCronTrigger, gw.ID, trigger)
+	if err != nil {
 		return nil, err
 	}
 	return created(trigger, at.location()), nil
-}
-
-// follow looks at the gateway again after a trigger was made or set Active: a
-// gateway that was stopped meanwhile may have counted its triggers before.
-func (a *api) follow(ctx context.Context, trigger *resource.CronTrigger) error {
-	if trigger.State != resource.Active {
-		return nil
-	}
-	gw, err := a.docs.ApiGateways.Get(ctx, trigger.GatewayID)
-	if err != nil {
-		return missing(err, "gateway %s is gone", trigger.GatewayID)
-	}
-	if triggerState(gw, false) == resource.Active {
-		return nil
-	}
-	now, err := change(ctx, a, a.docs.CronTriggers, resource.KindCronTrigger, trigger.ID, mongostore.Intent{State: resource.Inactive})
-	if err == nil {
-		*trigger = *now
-	}
-	return err
 }
 
 // mustHaveFunction refuses to refer to a function that is not there.
@@ -242,7 +211,8 @@ func (a *api) changeTrigger(ctx context.Context, in *changeTriggerInput) (*trigg
 	if err != nil {
 		return nil, in.missing(err)
 	}
-	if err := a.follow(ctx, trigger); err != nil {
+	trigger, err = stillWanted(ctx, a, a.docs.CronTriggers, resource.KindCronTrigger, gw.ID, trigger)
+	if err != nil {
 		return nil, err
 	}
 	return accepted(trigger, in.location()), nil

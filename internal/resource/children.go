@@ -53,6 +53,9 @@ type Stage struct {
 	Region      string  `bson:"region" json:"region"`
 	Environment string  `bson:"environment" json:"environment"`
 	Routes      []Route `bson:"routes,omitempty" json:"routes,omitempty"`
+	// Suspended is the user's wish to keep the stage inactive while its gateway
+	// runs.
+	Suspended bool `bson:"suspended,omitempty" json:"suspended,omitempty"`
 	// PublishedGeneration is the generation whose functions and routes are in
 	// place.
 	PublishedGeneration int64 `bson:"publishedGeneration,omitempty" json:"publishedGeneration,omitempty"`
