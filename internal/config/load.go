@@ -57,9 +57,14 @@ type text struct {
 	unit, value string
 }
 
-func (t *text) String() string         { return t.value }
+// String is the default until the flag is given.
+func (t *text) String() string { return t.value }
+
+// Set takes any text.
 func (t *text) Set(value string) error { t.value = value; return nil }
-func (t *text) Type() string           { return t.unit }
+
+// Type is shown in the help.
+func (t *text) Type() string { return t.unit }
 
 // Load returns the configuration that the flags and the system give. Its error
 // is [Mistakes].

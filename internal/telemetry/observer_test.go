@@ -3,6 +3,7 @@ package telemetry
 import (
 	"fmt"
 	"io"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -83,7 +84,7 @@ lockstep_engine_wasted_claims_total{kind="Order"} 3
 func serve(t *testing.T, registry *prometheus.Registry) string {
 	t.Helper()
 	answer := httptest.NewRecorder()
-	Handler(registry).ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))
+	Handler(registry).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	body, err := io.ReadAll(answer.Result().Body)
 	if err != nil || answer.Code != 200 {
 		t.Fatalf("%d, %v", answer.Code, err)
