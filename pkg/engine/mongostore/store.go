@@ -131,11 +131,8 @@ func (s *Store[D]) claim(ctx context.Context, req engine.ClaimRequest) ([]D, err
 		}
 		return err
 	})
-	// A write that failed half-way may have claimed some: they are ours too.
-	if err == nil && taken == 0 {
-		return nil, nil
-	}
-	if err != nil {
+	// What a write claimed whose answer was lost waits for its lock to expire.
+	if err != nil || taken == 0 {
 		return nil, err
 	}
 	return s.Find(ctx, bson.D{{Key: "_id", Value: in(req.IDs)}, {Key: "lockBatch", Value: req.Batch}})
