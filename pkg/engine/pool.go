@@ -40,13 +40,14 @@ func newPool[D Document](workers, most int) pool[D] {
 	}
 }
 
-// room waits until at most half of the target is held, and returns how many
-// documents may be claimed. It returns false when ctx ends.
+// room waits until a worker has nothing to do, or at most half of the target is
+// held, and returns how many documents may be claimed. It returns false when
+// ctx ends.
 func (p *pool[D]) room(ctx context.Context) (int, bool) {
 	for {
 		p.mu.Lock()
 		room := 0
-		if p.held <= p.target/2 {
+		if p.held < p.workers || p.held <= p.target/2 {
 			room = p.target - p.held
 		}
 		p.mu.Unlock()

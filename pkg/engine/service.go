@@ -163,6 +163,10 @@ func (s *Service[D]) fetch(ctx, working context.Context) {
 			s.sweep(ctx, working)
 			if missed := int(s.now().Sub(began) / s.opts.Interval); missed > 0 {
 				s.obs.TicksMissed(s.def.Kind, missed)
+				select {
+				case <-ticker.C: // one of those missed: not made up for
+				default:
+				}
 			}
 		case <-s.hints.wake:
 			s.claimHinted(ctx, working)
