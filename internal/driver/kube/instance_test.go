@@ -99,12 +99,12 @@ func TestReadyIsAboutTheAppliedGeneration(t *testing.T) {
 	id, c := drivertest.Namespace(t), drivertest.Client(t, kube.Options{})
 	gw := gateway(id)
 	started(t, c, gw)
-	edit(t, deploymentRef(id), map[string]any{"spec": map[string]any{"paused": true}})
-
 	gw.Revision++
-	if waiting, err := c.InstanceReady(t.Context(), gw, settings); waiting == "" || err != nil {
+	waiting, err := c.InstanceReady(t.Context(), gw, settings)
+	if waiting != "deployment: what is wanted has not been applied" || err != nil {
 		t.Errorf("before it was applied: waiting %q, %v", waiting, err)
 	}
+	edit(t, deploymentRef(id), map[string]any{"spec": map[string]any{"paused": true}})
 	if _, err := c.EnsureInstance(t.Context(), drivertest.Gateway(id, 1), gw, settings); err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestReadyIsAboutTheAppliedGeneration(t *testing.T) {
 	if available != 2 {
 		t.Errorf("%d old pods available: the test has not shown what it is for", available)
 	}
-	waiting, err := c.InstanceReady(t.Context(), gw, settings)
+	waiting, err = c.InstanceReady(t.Context(), gw, settings)
 	if waiting != "deployment: 0 of 2 new pods created" || err != nil {
 		t.Errorf("waiting %q, %v", waiting, err)
 	}
@@ -207,6 +207,24 @@ func TestRemoveInstanceWaitsForItsPods(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Guards: a Deployment is deleted in the foreground: when it is observed gone,
+// so are its pods, without a moment in between.
+func TestDeploymentIsGoneWithItsPods(t *testing.T) {
+	t.Parallel()
+	id, c := drivertest.Namespace(t), drivertest.Client(t, kube.Options{})
+	started(t, c, gateway(id))
+	drivertest.Eventually(t, func() (string, error) {
+		gone, err := c.Delete(t.Context(), drivertest.Gateway(id, 1), deploymentRef(id))
+		if !gone {
+			return "the deployment", err
+		}
+		if pods := podsOf(t, id); pods > 0 {
+			t.Errorf("gone with %d pods left", pods)
+		}
+		return "", err
+	})
 }
 
 func podsOf(t testing.TB, id string) int {

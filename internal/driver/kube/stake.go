@@ -94,8 +94,8 @@ func (c *Client) takeBack(ctx context.Context, owner resource.Owner, ref Ref, cr
 		if live == nil || live.GetUID() != created.GetUID() || terminating(live) {
 			return lost
 		}
-		if mark, err := inspect(owner, ref, live); err != nil || mark.sealed || mark.token != owner.Token {
-			return lost
+		if _, err := inspect(owner, ref, live); err != nil {
+			return lost // a newer claim has adopted it
 		}
 		err = c.remove(ctx, ref, live)
 		if err == nil || absent(err, ref) {

@@ -52,6 +52,27 @@ func TestZombieIsRefusedByTheToken(t *testing.T) {
 	}
 }
 
+// Guards: a claim that is known to be lost leaves no trace on an object that it
+// wanted to change, not even its token.
+func TestLostClaimLeavesNoTrace(t *testing.T) {
+	t.Parallel()
+	id, c := drivertest.Namespace(t), drivertest.Client(t, kube.Options{})
+	apply(t, c, id, "a", 1)
+	before := drivertest.Live(t, configMapRef(id)).GetResourceVersion()
+	owner := drivertest.Gateway(id, 5)
+	owner.Verify = func(context.Context) error { return errLost }
+
+	if _, err := c.Apply(t.Context(), owner, configMap(id, "b")); !errors.Is(err, errLost) {
+		t.Errorf("apply: %v", err)
+	}
+	if gone, err := c.Delete(t.Context(), owner, configMapRef(id)); gone || !errors.Is(err, errLost) {
+		t.Errorf("delete: gone %v, %v", gone, err)
+	}
+	if drivertest.Live(t, configMapRef(id)).GetResourceVersion() != before {
+		t.Error("it was written to")
+	}
+}
+
 // Guards: an update that was looked up before the successor's write and sent
 // after it: the resourceVersion precondition refuses it, at either of its two
 // requests.
