@@ -55,19 +55,20 @@ func (s *Service[D]) due(ctx context.Context) ([]string, error) {
 	return ids, err
 }
 
-// drain claims the given documents batch by batch. Replicas that found the
-// same documents begin at different places, so as not to contend for each one.
+// drain claims the given documents batch by batch, by turns with what hints
+// name: neither keeps the other waiting. Replicas that found the same documents
+// begin at different places, so as not to contend for each one.
 func (s *Service[D]) drain(ctx, working context.Context, ids []string) {
 	if begin := rand.IntN(len(ids)); len(ids) > s.opts.Batch { //nolint:gosec // spreads load, guards nothing
 		ids = append(ids[begin:], ids[:begin]...)
 	}
-	for len(ids) > 0 {
+	for hinted := false; len(ids) > 0; {
 		room, ok := s.pool.room(ctx)
 		if !ok {
 			return
 		}
-		if s.hints.pending() {
-			s.claimHinted(ctx, working)
+		if hinted = !hinted && s.hints.pending() > 0; hinted {
+			s.claim(ctx, working, s.hints.take(room), true)
 			continue
 		}
 		n := min(room, len(ids))
@@ -78,18 +79,20 @@ func (s *Service[D]) drain(ctx, working context.Context, ids []string) {
 	}
 }
 
-// claimHinted claims the documents that hints named.
+// claimHinted claims the documents that hints have named. Those named
+// meanwhile wake the fetcher again, after a tick that has come due.
 func (s *Service[D]) claimHinted(ctx, working context.Context) {
-	for ctx.Err() == nil {
+	for n := s.hints.pending(); n > 0; {
 		room, ok := s.pool.room(ctx)
 		if !ok {
 			return
 		}
-		ids := s.hints.take(room)
+		ids := s.hints.take(min(room, n))
 		if len(ids) == 0 {
 			return
 		}
 		s.claim(ctx, working, ids, true)
+		n -= len(ids)
 	}
 }
 

@@ -61,17 +61,23 @@ func (h *hints) take(n int) []string {
 	return ids
 }
 
-func (h *hints) pending() bool {
+// pending is how many documents are named.
+func (h *hints) pending() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return len(h.ids) > 0
+	return len(h.ids)
 }
 
-// flying notes that a document is being worked on here.
+// flying notes that a document is being worked on here. A hint that came while
+// it was being claimed is for later too.
 func (h *hints) flying(id string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.aloft[id] = struct{}{}
+	if _, early := h.ids[id]; early {
+		delete(h.ids, id)
+		h.missed[id] = struct{}{}
+	}
 }
 
 // landed notes that it is not any more.
