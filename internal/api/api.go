@@ -43,14 +43,18 @@ type Config struct {
 	Log  *zap.Logger
 	// Timeout bounds a request; [DefaultTimeout] if zero.
 	Timeout time.Duration
+	// RateLimit is how many requests a minute one caller may make of this
+	// replica; [DefaultRateLimit] if zero, any number if negative.
+	RateLimit int
 	// Version of the service, for the API's description.
 	Version string
 }
 
 // Defaults and limits.
 const (
-	DefaultTimeout = 10 * time.Second
-	maxBody        = 1 << 20
+	DefaultTimeout   = 10 * time.Second
+	DefaultRateLimit = 30_000
+	maxBody          = 1 << 20
 )
 
 type api struct {
@@ -77,10 +81,13 @@ func New(cfg Config) (http.Handler, error) {
 	if cfg.Timeout == 0 {
 		cfg.Timeout = DefaultTimeout
 	}
+	if cfg.RateLimit == 0 {
+		cfg.RateLimit = DefaultRateLimit
+	}
 	if cfg.Ready == nil {
 		cfg.Ready = func(context.Context) error { return nil }
 	}
-	return newAPI(cfg).handler(), nil
+	return newAPI(cfg).handler()
 }
 
 func newAPI(cfg Config) *api {
@@ -92,28 +99,29 @@ func newAPI(cfg Config) *api {
 }
 
 // handler puts routes and middleware together.
-func (a *api) handler() http.Handler {
+func (a *api) handler() (http.Handler, error) {
 	useProblems()
 	router := chi.NewRouter()
-	router.Use(a.identify, a.record, a.recover)
+	before, after := a.limits()
+	router.Use(a.identify, a.record, a.recover, before, a.know, after)
 	router.NotFound(func(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, fail(CodeNoRoute, "the API has no path %s: see /docs", r.URL.Path))
 	})
 	router.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, fail(CodeMethodNotAllowed, "%s cannot be used on %s: see /docs", r.Method, r.URL.Path))
 	})
-	if a.Metrics != nil {
-		router.Method(http.MethodGet, "/metrics", a.Metrics)
-	}
 	a.huma = humachi.New(router, a.humaConfig())
 	a.routes()
-	return router
+	if err := a.describe(router); err != nil {
+		return nil, err
+	}
+	return router, nil
 }
 
 func (a *api) humaConfig() huma.Config {
 	cfg := huma.DefaultConfig("Lockstep", a.Version)
 	cfg.CreateHooks = nil // no $schema in bodies
-	cfg.DocsPath, cfg.SchemasPath = "", ""
+	cfg.OpenAPIPath, cfg.DocsPath, cfg.SchemasPath = "", "", ""
 	cfg.RejectUnknownQueryParameters = true
 	cfg.Info.Description = "API gateways, as documents that move in lockstep: requests write what is wanted (state, settings), " +
 		"task services bring it about, and phase says how far they have come."

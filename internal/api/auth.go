@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"net/http"
 )
 
@@ -56,8 +55,9 @@ func (c Caller) Sees(tenant string) bool { return c.Tenant == AllTenants || c.Te
 // Operator reports whether the caller sees all tenants.
 func (c Caller) Operator() bool { return c.Tenant == AllTenants }
 
-// Authenticator says who makes a request. It returns a [Problem] with
-// [CodeUnauthenticated] if it cannot tell.
+// Authenticator says who makes a request. A request that bears no token is
+// made by the zero Caller; for a token that is not valid it returns
+// [Unauthenticated].
 type Authenticator interface {
 	Authenticate(r *http.Request) (Caller, error)
 }
@@ -69,16 +69,4 @@ type Open struct{}
 // Authenticate implements [Authenticator].
 func (Open) Authenticate(*http.Request) (Caller, error) {
 	return Caller{Name: "anybody", Role: Admin, Tenant: AllTenants}, nil
-}
-
-type callerKey struct{}
-
-func withCaller(ctx context.Context, c Caller) context.Context {
-	return context.WithValue(ctx, callerKey{}, c)
-}
-
-// callerOf returns who makes the request.
-func callerOf(ctx context.Context) Caller {
-	c, _ := ctx.Value(callerKey{}).(Caller)
-	return c
 }

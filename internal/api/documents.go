@@ -115,7 +115,7 @@ func (a *api) pageOfDocuments(
 			return nil, err
 		}
 		for _, h := range headers {
-			doc, explanation, err := a.describe(ctx, in.Kind, h, now)
+			doc, explanation, err := a.described(ctx, in.Kind, h, now)
 			if err != nil {
 				return nil, err
 			}
@@ -137,8 +137,8 @@ func (a *api) pageOfDocuments(
 	}
 }
 
-// describe explains a document; one without a task service by its gateway.
-func (a *api) describe(ctx context.Context, kind resource.Kind, h *resource.Header, now time.Time) (*Document, engine.Explanation, error) {
+// described explains a document; one without a task service by its gateway.
+func (a *api) described(ctx context.Context, kind resource.Kind, h *resource.Header, now time.Time) (*Document, engine.Explanation, error) {
 	e := a.explain(kind, &h.Meta, nil, now)
 	if _, driven := a.Explain[kind]; !driven && e.Condition != engine.IsSettled {
 		f := &family{id: h.GatewayID, now: now}
@@ -175,7 +175,7 @@ func (a *api) document(ctx context.Context, in *documentInput) (*Document, engin
 	if err != nil {
 		return nil, none, err
 	}
-	return a.describe(ctx, in.Kind, h, now)
+	return a.described(ctx, in.Kind, h, now)
 }
 
 // restingPairs are, by kind, the pairs of state and phase at which its

@@ -18,15 +18,18 @@ const retrySeconds = "5"
 // problem is the border: it turns every error of a handler into a problem, and
 // logs those that are the service's fault. Nothing of an internal error is
 // shown to the caller.
-func (a *api) problem(ctx context.Context, op *huma.Operation, err error) *Problem {
+func (a *api) problem(ctx context.Context, operation string, err error) *Problem {
 	var p *Problem
 	switch {
 	case errors.As(err, &p):
+		if p.cause != nil {
+			a.log.Warn("cannot answer", zap.String("operation", operation), zap.Error(p.cause))
+		}
 		return p
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
 		return fail(CodeUnavailable, "the request was given up before it was answered").retryAfter(retrySeconds)
 	case mongostore.IsUnavailable(err):
-		a.log.Warn("database unavailable", zap.String("operation", op.OperationID), zap.Error(err))
+		a.log.Warn("database unavailable", zap.String("operation", operation), zap.Error(err))
 		return unavailable()
 	case errors.Is(err, mongostore.ErrNotFound):
 		return fail(CodeNotFound, "there is no such document")
@@ -35,7 +38,7 @@ func (a *api) problem(ctx context.Context, op *huma.Operation, err error) *Probl
 	case errors.Is(err, mongostore.ErrConflict):
 		return fail(CodeConflict, "the document has changed meanwhile: read it again and repeat the change")
 	}
-	a.log.Error("request failed", zap.String("operation", op.OperationID), zap.Error(err))
+	a.log.Error("request failed", zap.String("operation", operation), zap.Error(err))
 	return fail(CodeInternal, "the service failed; its log says why")
 }
 

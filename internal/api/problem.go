@@ -78,6 +78,7 @@ type Problem struct {
 	Errors []*huma.ErrorDetail `json:"errors,omitempty" nullable:"false" doc:"What is wrong with single fields or parameters, by location."`
 
 	headers http.Header
+	cause   error
 }
 
 // Error implements error.
@@ -104,6 +105,21 @@ func fail(code Code, format string, args ...any) *Problem {
 		Type: "/docs#" + string(code), Title: http.StatusText(status), Status: status,
 		Code: code, Detail: fmt.Sprintf(format, args...),
 	}
+}
+
+// Unauthenticated says that a request's token is not accepted, and why.
+func Unauthenticated(detail string) *Problem {
+	p := fail(CodeUnauthenticated, "%s", detail)
+	p.headers = http.Header{"Www-Authenticate": {`Bearer realm="lockstep"`}}
+	return p
+}
+
+// Unavailable says that something that is needed to answer cannot be reached.
+// The cause is logged and not shown.
+func Unavailable(detail string, cause error) *Problem {
+	p := fail(CodeUnavailable, "%s: repeat the request in %s seconds", detail, retrySeconds).retryAfter(retrySeconds)
+	p.cause = cause
+	return p
 }
 
 // with adds what is wrong at a location.

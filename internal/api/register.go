@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humachi"
 )
 
 const bearer = "bearer"
@@ -32,21 +31,27 @@ func register[I, O any](a *api, op operation, handle func(context.Context, *I) (
 		Tags: []string{op.tag}, DefaultStatus: op.status, Errors: op.errors(),
 		MaxBodyBytes: maxBody, BodyReadTimeout: a.Timeout,
 	}
+	if _, ok := any(new(I)).(conditional); ok {
+		h.Errors = append(h.Errors, http.StatusPreconditionFailed)
+	}
 	if op.role > Anyone {
 		h.Security = []map[string][]string{{bearer: {}}}
 		h.Extensions = map[string]any{"x-role": op.role.String()}
-		h.Middlewares = huma.Middlewares{a.authenticate(op.role)}
+		h.Middlewares = huma.Middlewares{a.authorize(op.role)}
 	}
 	huma.Register(a.huma, h, func(ctx context.Context, in *I) (*O, error) {
 		ctx, cancel := context.WithTimeout(ctx, a.Timeout+extraTime(in))
 		defer cancel()
 		out, err := handle(ctx, in)
 		if err != nil {
-			return nil, a.problem(ctx, &h, err)
+			return nil, a.problem(ctx, h.OperationID, err)
 		}
 		return out, nil
 	})
 }
+
+// conditional inputs have an If-Match.
+type conditional interface{ generation() *int64 }
 
 // patient inputs ask for more time than a request has.
 type patient interface{ extra() time.Duration }
@@ -62,7 +67,7 @@ func extraTime(in any) time.Duration {
 func (op operation) errors() []int {
 	codes := []int{http.StatusUnprocessableEntity, http.StatusServiceUnavailable}
 	if op.role > Anyone {
-		codes = append(codes, http.StatusUnauthorized, http.StatusForbidden)
+		codes = append(codes, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests)
 	}
 	if strings.Contains(op.path, "{") {
 		codes = append(codes, http.StatusNotFound)
@@ -75,22 +80,4 @@ func (op operation) errors() []int {
 		codes = append(codes, http.StatusConflict)
 	}
 	return codes
-}
-
-// authenticate finds out who makes a request, and refuses those whose role is
-// too small.
-func (a *api) authenticate(role Role) func(huma.Context, func(huma.Context)) {
-	return func(ctx huma.Context, next func(huma.Context)) {
-		r, w := humachi.Unwrap(ctx)
-		caller, err := a.Auth.Authenticate(r)
-		if err != nil {
-			writeProblem(w, a.problem(r.Context(), ctx.Operation(), err))
-			return
-		}
-		if caller.Role < role {
-			writeProblem(w, fail(CodeForbidden, "%s has the role %s: this needs the role %s", caller.Name, caller.Role, role))
-			return
-		}
-		next(huma.WithContext(ctx, withCaller(ctx.Context(), caller)))
-	}
 }
