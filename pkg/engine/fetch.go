@@ -25,6 +25,7 @@ var batches atomic.Int64
 // read that was full is followed by another.
 func (s *Service[D]) sweep(ctx, working context.Context) {
 	seen := map[string]bool{}
+	s.share.begin()
 	for ctx.Err() == nil {
 		ids, err := s.due(ctx)
 		if err != nil {
@@ -40,7 +41,7 @@ func (s *Service[D]) sweep(ctx, working context.Context) {
 		if len(fresh) == 0 {
 			return
 		}
-		s.drain(ctx, working, fresh)
+		s.drain(ctx, working, s.share.pick(fresh))
 		if len(ids) < sweepMost {
 			return
 		}
@@ -59,7 +60,8 @@ func (s *Service[D]) due(ctx context.Context) ([]string, error) {
 // name: neither keeps the other waiting. Replicas that found the same documents
 // begin at different places, so as not to contend for each one.
 func (s *Service[D]) drain(ctx, working context.Context, ids []string) {
-	if begin := rand.IntN(len(ids)); len(ids) > s.opts.Batch { //nolint:gosec // spreads load, guards nothing
+	if len(ids) > s.opts.Batch {
+		begin := rand.IntN(len(ids)) //nolint:gosec // spreads load, guards nothing
 		ids = append(ids[begin:], ids[:begin]...)
 	}
 	for hinted := false; len(ids) > 0; {
