@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 	"time"
 
@@ -28,6 +29,11 @@ type Options struct {
 	// LockTimeout is that of every kind; the engine's default if zero.
 	LockTimeout time.Duration
 	Log         *zap.Logger
+	// Transport, if set, wraps the HTTP transport to each region's cluster: for
+	// metrics and traces, and for tests that inject faults.
+	Transport func(http.RoundTripper) http.RoundTripper
+	// Around, if set, runs around each step.
+	Around Around
 }
 
 // Platform runs the gateway family on its regions.
@@ -44,7 +50,7 @@ func New(docs *documents.Documents, settings []resource.Region, opts Options) (*
 	if opts.Log == nil {
 		opts.Log = zap.NewNop()
 	}
-	all, err := newRegions(settings, opts.Log)
+	all, err := newRegions(settings, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -71,22 +77,18 @@ func (p *Platform) newServices(opts Options) []service {
 	published := stage.Definition(&stage.Steps{Functions: p.documents, Region: p.regions.stage})
 	function, trigger := cloudfunction.Definition(), crontrigger.Definition()
 
-	timeout := opts.LockTimeout
-	gateway.LockTimeout, domain.LockTimeout, app.LockTimeout = timeout, timeout, timeout
-	published.LockTimeout, function.LockTimeout, trigger.LockTimeout = timeout, timeout, timeout
-
 	return []service{
-		newService(gateway, p.documents.ApiGateways, opts.Engine, func(*resource.ApiGateway, engine.Phase) {}),
-		newService(domain, p.documents.RuntimeDomains, opts.Engine, func(d *resource.RuntimeDomain, to engine.Phase) {
+		newService(gateway, p.documents.ApiGateways, opts, func(*resource.ApiGateway, engine.Phase) {}),
+		newService(domain, p.documents.RuntimeDomains, opts, func(d *resource.RuntimeDomain, to engine.Phase) {
 			p.wakeParent(d.GatewayID)
 			if to == resource.PhaseCreated && d.CustomDomain != "" {
 				p.Hint(resource.KindRuntimeDomain, d.ID)
 			}
 		}),
-		newService(app, p.documents.ClientApps, opts.Engine, func(d *resource.ClientApp, _ engine.Phase) { p.wakeParent(d.GatewayID) }),
-		newService(published, p.documents.Stages, opts.Engine, func(d *resource.Stage, _ engine.Phase) { p.wakeParent(d.GatewayID) }),
-		newService(function, p.documents.CloudFunctions, opts.Engine, func(d *resource.CloudFunction, _ engine.Phase) { p.wakeParent(d.GatewayID) }),
-		newService(trigger, p.documents.CronTriggers, opts.Engine, func(d *resource.CronTrigger, _ engine.Phase) { p.wakeParent(d.GatewayID) }),
+		newService(app, p.documents.ClientApps, opts, func(d *resource.ClientApp, _ engine.Phase) { p.wakeParent(d.GatewayID) }),
+		newService(published, p.documents.Stages, opts, func(d *resource.Stage, _ engine.Phase) { p.wakeParent(d.GatewayID) }),
+		newService(function, p.documents.CloudFunctions, opts, func(d *resource.CloudFunction, _ engine.Phase) { p.wakeParent(d.GatewayID) }),
+		newService(trigger, p.documents.CronTriggers, opts, func(d *resource.CronTrigger, _ engine.Phase) { p.wakeParent(d.GatewayID) }),
 	}
 }
 

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"go.uber.org/zap"
-
 	"github.com/lockstep-io/lockstep/internal/driver/apisix"
 	"github.com/lockstep-io/lockstep/internal/driver/certmanager"
 	"github.com/lockstep-io/lockstep/internal/driver/kube"
@@ -29,8 +27,8 @@ type region struct {
 	certs     *certmanager.Client
 }
 
-func newRegion(settings resource.Region, log *zap.Logger) (*region, error) {
-	cluster, err := kube.New(settings, kube.Options{Log: log})
+func newRegion(settings resource.Region, opts Options) (*region, error) {
+	cluster, err := kube.New(settings, kube.Options{Log: opts.Log, WrapTransport: opts.Transport})
 	if err != nil {
 		return nil, fmt.Errorf("region %q: %w", settings.Name, err)
 	}
@@ -47,11 +45,11 @@ func newRegion(settings resource.Region, log *zap.Logger) (*region, error) {
 // regions are the regions by name.
 type regions map[string]*region
 
-func newRegions(settings []resource.Region, log *zap.Logger) (regions, error) {
+func newRegions(settings []resource.Region, opts Options) (regions, error) {
 	all := regions{}
 	var errs []error
 	for _, s := range settings {
-		r, err := newRegion(s, log)
+		r, err := newRegion(s, opts)
 		errs = append(errs, err)
 		all[s.Name] = r
 	}

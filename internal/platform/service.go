@@ -21,8 +21,10 @@ type service struct {
 
 // newService makes the task service of a kind. moved is told of each change of
 // phase.
-func newService[D engine.Document](def *engine.Definition[D], store engine.Store[D], opts engine.Options, moved func(doc D, to engine.Phase)) service {
-	s := engine.NewService(def, store, opts)
+func newService[D engine.Document](def *engine.Definition[D], store engine.Store[D], opts Options, moved func(doc D, to engine.Phase)) service {
+	def = around(def, opts.Around)
+	def.LockTimeout = opts.LockTimeout
+	s := engine.NewService(def, store, opts.Engine)
 	s.OnMove(moved)
 	return service{
 		kind: resource.Kind(def.Kind), rules: def.Rules(), validate: def.Validate,
