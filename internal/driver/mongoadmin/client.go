@@ -57,7 +57,7 @@ func (c *Client) Close(ctx context.Context) error {
 
 // Ping asks whether the server answers.
 func (c *Client) Ping(ctx context.Context) error {
-	_, err := c.command(ctx, "admin", bson.D{{Key: "ping", Value: 1}})
+	_, err := c.command(ctx, bson.D{{Key: "ping", Value: 1}})
 	return c.wrap("pinging", err)
 }
 
@@ -66,11 +66,11 @@ func (c *Client) call(ctx context.Context) (context.Context, context.CancelFunc)
 	return context.WithTimeout(ctx, c.timeout)
 }
 
-// command runs one command within the timeout.
-func (c *Client) command(ctx context.Context, database string, command bson.D) (bson.Raw, error) {
+// command runs one command of the administrator's within the timeout.
+func (c *Client) command(ctx context.Context, command bson.D) (bson.Raw, error) {
 	ctx, cancel := c.call(ctx)
 	defer cancel()
-	return c.mongo.Database(database).RunCommand(ctx, command).Raw()
+	return c.mongo.Database(adminDatabase).RunCommand(ctx, command).Raw()
 }
 
 func (c *Client) wrap(doing string, err error) error {

@@ -138,6 +138,26 @@ func TestStalePublish(t *testing.T) {
 	}
 }
 
+// Guards the moment between the check and the delete: a holder that is
+// overtaken there deletes what was published before, not what its successor
+// published since.
+func TestLateRemovalSparesTheSuccessorsFunctions(t *testing.T) {
+	t.Parallel()
+	c, id, database, _ := withDatabase(t)
+	publish(t, c, stage(id, 1), 1, code("old"))
+	overtaken := stage(id, 1)
+	overtaken.Verify = func(context.Context) error {
+		publish(t, c, stage(id, 2), 2, code("new"))
+		return nil
+	}
+	if waiting, err := c.RemoveFunctions(t.Context(), overtaken, database, "dev"); waiting == "" && err == nil {
+		t.Error("reported gone")
+	}
+	if got, all := published(t, database, "dev"); got["new"] == "" || all != 1 {
+		t.Errorf("live %v of %d", got, all)
+	}
+}
+
 // Guards (spec 1, fault 2): a publish that ends after its claim was lost takes
 // back what it wrote: from under a successor's set, and from a database that
 // was dropped meanwhile and that it brought back.

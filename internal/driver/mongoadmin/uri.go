@@ -31,6 +31,6 @@ func runtimeURI(server, database, user, password string) string {
 			}
 		}
 	}
-	options.Set("authSource", usersDatabase)
+	options.Set("authSource", adminDatabase)
 	return scheme + "://" + url.UserPassword(user, password).String() + "@" + hosts + "/" + database + "?" + options.Encode()
 }

@@ -8,9 +8,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// usersDatabase is where users are made. FerretDB knows no other, and on
+// adminDatabase is where users are made. FerretDB knows no other, and on
 // MongoDB it lets one authSource be right for both.
-const usersDatabase = "admin"
+const adminDatabase = "admin"
 
 // Error codes of the server.
 const (
@@ -49,7 +49,7 @@ func (c *Client) writeUser(ctx context.Context, command, user, password string, 
 	if roles != nil {
 		doc = append(doc, bson.E{Key: "roles", Value: roles})
 	}
-	_, err := c.command(ctx, usersDatabase, doc)
+	_, err := c.command(ctx, doc)
 	return err
 }
 
@@ -69,7 +69,7 @@ func (c *Client) DropUser(ctx context.Context, user string) error {
 	if err != nil || !exists {
 		return err
 	}
-	_, dropped := c.command(ctx, usersDatabase, bson.D{{Key: "dropUser", Value: user}})
+	_, dropped := c.command(ctx, bson.D{{Key: "dropUser", Value: user}})
 	if dropped == nil || hasCode(dropped, codeUserNotFound) {
 		return nil
 	}
@@ -82,7 +82,7 @@ func (c *Client) DropUser(ctx context.Context, user string) error {
 // UserExists reports whether the user is there. Only a list of users that
 // lacks it, or the error for exactly that, is absence.
 func (c *Client) UserExists(ctx context.Context, user string) (bool, error) {
-	raw, err := c.command(ctx, usersDatabase, bson.D{{Key: "usersInfo", Value: user}})
+	raw, err := c.command(ctx, bson.D{{Key: "usersInfo", Value: user}})
 	if hasCode(err, codeUserNotFound) {
 		return false, nil
 	}
