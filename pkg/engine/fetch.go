@@ -105,7 +105,9 @@ func (s *Service[D]) claim(ctx, working context.Context, ids []string, hinted bo
 		Rules: s.rules, IDs: ids, Holder: s.opts.Holder, Hinted: hinted,
 		Batch: s.opts.Holder + "#" + strconv.FormatInt(batches.Add(1), 36),
 	}
-	write, cancel := context.WithTimeout(ctx, min(storeTimeout, s.window/2))
+	// The end of ctx does not cancel a claim on its way: the store may make it
+	// all the same, and its documents would stay locked with nobody to know.
+	write, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(storeTimeout, s.window/2))
 	defer cancel()
 	began := s.now()
 	docs, err := s.store.Claim(write, req)
