@@ -18,6 +18,7 @@ import (
 	"github.com/lockstep-io/lockstep/internal/config"
 	"github.com/lockstep-io/lockstep/internal/documents"
 	"github.com/lockstep-io/lockstep/internal/platform"
+	"github.com/lockstep-io/lockstep/internal/shard"
 	"github.com/lockstep-io/lockstep/internal/telemetry"
 	"github.com/lockstep-io/lockstep/pkg/engine"
 )
@@ -65,13 +66,16 @@ func serve(ctx context.Context, cfg config.Config) error {
 	}
 	defer disconnect(client, log)
 
-	docs := documents.Open(client.Database(cfg.MongoDB.Database))
+	db := client.Database(cfg.MongoDB.Database)
+	docs, members := documents.Open(db), shard.Join(db, cfg.Replica, log)
 	registry := telemetry.NewRegistry()
+	registry.MustRegister(members)
 	run, err := platform.New(docs, cfg.Regions, platform.Options{
 		LockTimeout: cfg.Engine.LockTimeout, Log: log,
+		Alongside: []func(context.Context){members.Run},
 		Engine: engine.Options{
 			Holder: cfg.Replica, Workers: cfg.Engine.Workers, Interval: cfg.Engine.Interval,
-			Batch: cfg.Engine.Batch, Grace: cfg.Engine.Grace,
+			Batch: cfg.Engine.Batch, Grace: cfg.Engine.Grace, Mine: members.Mine,
 			Observer: telemetry.NewObserver(registry, platform.Kinds()...),
 			Logger:   telemetry.Slog(log),
 			Now:      func() time.Time { return time.Now().Add(cfg.TestClockOffset) },

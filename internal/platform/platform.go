@@ -34,6 +34,9 @@ type Options struct {
 	Transport func(http.RoundTripper) http.RoundTripper
 	// Around, if set, runs around each step.
 	Around Around
+	// Alongside run while the task services do, and return when their context
+	// ends: membership, and what is done under leases.
+	Alongside []func(ctx context.Context)
 }
 
 // Platform runs the gateway family on its regions.
@@ -41,6 +44,7 @@ type Platform struct {
 	documents *documents.Documents
 	regions   regions
 	services  []service
+	alongside []func(ctx context.Context)
 	log       *zap.Logger
 }
 
@@ -54,7 +58,7 @@ func New(docs *documents.Documents, settings []resource.Region, opts Options) (*
 	if err != nil {
 		return nil, err
 	}
-	p := &Platform{documents: docs, regions: all, log: opts.Log}
+	p := &Platform{documents: docs, regions: all, alongside: opts.Alongside, log: opts.Log}
 	p.services = p.newServices(opts)
 	for _, s := range p.services {
 		if err := s.validate(); err != nil {
@@ -154,12 +158,13 @@ func (p *Platform) Run(ctx context.Context) error {
 	if err := p.prepare(ctx); err != nil {
 		return nil //nolint:nilerr // it fails only when ctx has ended
 	}
-	for _, r := range p.regions {
-		if err := r.cluster.Start(ctx); err != nil && ctx.Err() == nil {
-			p.log.Warn("region not watched yet; its documents wait", zap.String("region", r.settings.Name), zap.Error(err))
-		}
-	}
 	var wg sync.WaitGroup
+	for _, r := range p.regions {
+		wg.Go(func() { p.watch(ctx, r) })
+	}
+	for _, run := range p.alongside {
+		wg.Go(func() { run(ctx) })
+	}
 	errs := make([]error, len(p.services))
 	for i, s := range p.services {
 		wg.Go(func() { errs[i] = s.run(ctx) })
@@ -167,6 +172,14 @@ func (p *Platform) Run(ctx context.Context) error {
 	wg.Wait()
 	p.stop()
 	return errors.Join(errs...)
+}
+
+// watch starts a region's watches. A region that cannot be reached keeps no
+// other waiting: its own documents fail and back off until it can.
+func (p *Platform) watch(ctx context.Context, r *region) {
+	if err := r.cluster.Start(ctx); err != nil && ctx.Err() == nil {
+		p.log.Warn("region not watched yet; it is tried again", zap.String("region", r.settings.Name), zap.Error(err))
+	}
 }
 
 // prepare makes sure of the indexes, trying until it can or ctx ends.

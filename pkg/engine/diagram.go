@@ -25,7 +25,7 @@ func (d *Definition[D]) Diagram() string {
 	for _, s := range d.Settled {
 		note := fmt.Sprintf("%s rests here", s.State)
 		if s.Resync > 0 {
-			note += ", looked at every "+period(s.Resync)
+			note += ", looked at every " + period(s.Resync)
 		}
 		fmt.Fprintf(&b, "    note right of %s: %s\n", s.Phase, note)
 	}

@@ -40,7 +40,7 @@ type Options struct {
 	// sixth of the lock timeout. It covers the drift between this replica's
 	// monotonic clock and the database's over one lock timeout, and the time a
 	// call on its way still needs to be refused or to arrive.
-	Margin   time.Duration
+	Margin time.Duration
 	// Mine, if not nil, says which documents fall to this replica: it claims
 	// those first, and others only if they are still due a tick later. Hints
 	// are followed in any case. Replicas may disagree about it for a while, or
