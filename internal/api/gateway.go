@@ -59,8 +59,16 @@ func (a *api) livingGateway(ctx context.Context, id string) (*resource.ApiGatewa
 func insertChild[D engine.Document](
 	ctx context.Context, a *api, store *mongostore.Store[D], kind resource.Kind, gatewayID string, doc D,
 ) error {
+	now, err := store.Now(ctx)
+	if err != nil {
+		return err
+	}
 	m := doc.Lifecycle()
 	m.Phase, m.Generation = resource.PhaseCreating, 1
+	// Unlike a gateway, a child can be made again under the same id. Its
+	// tokens begin with the time, so that they are above those of the one
+	// before it, which objects may still carry.
+	m.LockToken = now.UnixMilli()
 	if err := store.Insert(ctx, doc); err != nil {
 		return taken(ctx, store, kind, m.ID, err)
 	}
