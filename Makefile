@@ -1,0 +1,102 @@
+# `make help` lists the targets: those with a comment behind them.
+
+SHELL       := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+# Paths are trimmed everywhere, so that the product, the tools and devstack share what is compiled.
+export GOFLAGS := $(shell go env GOFLAGS) -trimpath
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+
+# What to test and how: make test-only PKG=./pkg/engine/... RUN=TestFence
+PKG ?= ./...
+RUN ?= .
+TEST_FLAGS ?= -race -count=1 -timeout=30m
+
+# The stack of `make stack` and `make demo`.
+STACK ?= default
+DEVSTACK = $$(tools/devstack/build.sh)
+LINT     = $$(tools/golangci-lint/build.sh)
+
+##@ The two commands
+
+.PHONY: demo
+demo: build ## Real servers, three replicas, two gateways through their whole lives
+	go build -o bin/demo ./tools/demo
+	scripts/with-stack --keep $(STACK) bash -c 'exec bin/demo -mongosh "$${MONGOSH:-mongosh}" $(DEMO_FLAGS)'
+
+.PHONY: test
+test: vet lint ## Everything: vet, lint, and all tests on a stack of their own, with the race detector
+	scripts/need gcc='gcc libc6-dev'
+	scripts/with-stack test go test $(TEST_FLAGS) ./...
+
+##@ While working
+
+.PHONY: build
+build: ## Build bin/lockstep
+	CGO_ENABLED=0 go build -ldflags '$(LDFLAGS)' -o bin/lockstep ./cmd/lockstep
+
+.PHONY: test-only
+test-only: ## Test PKG (all), RUN (all) on the stack that is up, and leave it up
+	scripts/need gcc='gcc libc6-dev'
+	scripts/with-stack --keep $(STACK) go test $(TEST_FLAGS) -run '$(RUN)' $(PKG)
+
+.PHONY: bench
+bench: ## Measure the engine on a stack of its own, against the raw database and the plain pattern
+	go build -o bin/bench ./tools/bench
+	scripts/with-stack bench bin/bench $(BENCH_FLAGS)
+
+.PHONY: fuzz
+fuzz: ## Feed the decoders with nonsense for FUZZTIME (1m) each
+	go test -run '^$$' -fuzz FuzzDecodeRegions -fuzztime $(or $(FUZZTIME),1m) ./internal/config
+
+.PHONY: vet
+vet: ## Run go vet
+	go vet ./...
+
+.PHONY: lint
+lint: ## Run the linter, which also checks the arrows of the architecture
+	"$(LINT)" run --allow-serial-runners ./...
+
+.PHONY: fmt
+fmt: ## Format all Go code
+	"$(LINT)" fmt ./...
+
+.PHONY: generate
+generate: ## Write anew what is made from the code: diagrams, the API's description, the table of options
+	scripts/with-stack --keep $(STACK) go test -count=1 -run 'Document|Diagrams|OpenAPI' \
+		./internal/config ./internal/platform ./internal/api -update
+
+.PHONY: clean
+clean: ## Remove what was built here; stacks and the cache stay
+	rm -rf bin dist .stack
+
+##@ The local stack
+
+.PHONY: stack
+stack: ## Start the servers, and say how to look inside (STACK=default)
+	"$(DEVSTACK)" up --name $(STACK)
+
+.PHONY: stack-down
+stack-down: ## Stop them; PURGE=1 removes their data, too
+	"$(DEVSTACK)" down --name $(STACK) $(if $(PURGE),--purge)
+
+.PHONY: stack-status
+stack-status: ## Show their components
+	"$(DEVSTACK)" status --name $(STACK)
+
+##@ Images
+
+.PHONY: image
+image: ## Build the image lockstep:VERSION with Docker
+	docker build --build-arg VERSION=$(VERSION) -t lockstep:$(VERSION) .
+
+##@ Help
+
+.PHONY: help
+help: ## Print this
+	@awk 'BEGIN { FS = ":.*## " } \
+		/^##@ / { printf "\n%s\n", substr($$0, 5) } \
+		/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
