@@ -43,6 +43,7 @@ type Options struct {
 type Platform struct {
 	documents *documents.Documents
 	regions   regions
+	first     *region
 	services  []service
 	alongside []func(ctx context.Context)
 	log       *zap.Logger
@@ -59,6 +60,9 @@ func New(docs *documents.Documents, settings []resource.Region, opts Options) (*
 		return nil, err
 	}
 	p := &Platform{documents: docs, regions: all, alongside: opts.Alongside, log: opts.Log}
+	if len(settings) > 0 {
+		p.first = all[settings[0].Name]
+	}
 	p.services = p.newServices(opts)
 	for _, s := range p.services {
 		if err := s.validate(); err != nil {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	authentication "k8s.io/client-go/kubernetes/typed/authentication/v1"
+
 	"github.com/lockstep-io/lockstep/internal/driver/apisix"
 	"github.com/lockstep-io/lockstep/internal/driver/certmanager"
 	"github.com/lockstep-io/lockstep/internal/driver/kube"
@@ -122,4 +124,13 @@ func (p *Platform) Objects(ctx context.Context, regionName, gatewayID string) ([
 		return nil, err
 	}
 	return r.cluster.ListManaged(ctx, gatewayID)
+}
+
+// TokenReviewer reviews tokens of service accounts, by the cluster of the
+// first region.
+func (p *Platform) TokenReviewer() (authentication.TokenReviewInterface, error) {
+	if p.first == nil {
+		return nil, errors.New("there is no region whose cluster could review tokens")
+	}
+	return p.first.cluster.TokenReviews(), nil
 }

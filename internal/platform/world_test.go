@@ -1,0 +1,324 @@
+package platform_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/lockstep-io/lockstep/internal/documents"
+	"github.com/lockstep-io/lockstep/internal/driver/drivertest"
+	"github.com/lockstep-io/lockstep/internal/driver/kube"
+	"github.com/lockstep-io/lockstep/internal/resource"
+	"github.com/lockstep-io/lockstep/internal/testenv"
+	"github.com/lockstep-io/lockstep/pkg/engine"
+	"github.com/lockstep-io/lockstep/pkg/engine/mongostore"
+)
+
+// world is a database of the test's own and the real cluster, as a person sees
+// them: not through any replica.
+type world struct {
+	t      *testing.T
+	db     *mongo.Database
+	docs   *documents.Documents // what is changed by it wakes no replica
+	kube   dynamic.Interface
+	region resource.Region
+	made   []string // gateways
+}
+
+// newWorld makes one. What the test leaves on the servers is removed when it
+// ends.
+func newWorld(t *testing.T, change ...func(*resource.Region)) *world {
+	t.Helper()
+	region := drivertest.Region(t)
+	region.RuntimeMongoURI = testenv.MongoURI(t)
+	region.ClusterIssuer = "test-" + testenv.RandomID(8)
+	for _, f := range change {
+		f(&region)
+	}
+	db := testenv.Database(t)
+	w := &world{t: t, db: db, docs: documents.Open(db), kube: drivertest.Raw(t), region: region}
+	t.Cleanup(w.clear)
+	return w
+}
+
+// clear removes what is left of the gateways, without waiting for it to be
+// gone. After a test that passed this is little or nothing.
+func (w *world) clear() {
+	ctx, cancel := bounded(w.t)
+	defer cancel()
+	for _, id := range w.made {
+		err := w.kube.Resource(kube.Namespace.GVR()).Delete(ctx, id, metav1.DeleteOptions{})
+		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+			w.t.Errorf("clear namespace %s: %v", id, err)
+		}
+		if w.userExists(id) {
+			w.db.Client().Database("admin").RunCommand(ctx, bson.D{{Key: "dropUser", Value: resource.DatabaseUser(id)}})
+		}
+		if err := w.db.Client().Database(resource.DatabaseName(id)).Drop(ctx); err != nil {
+			w.t.Errorf("clear the database of %s: %v", id, err)
+		}
+	}
+}
+
+// newGateway is a gateway's document, to be inserted.
+func (w *world) newGateway(change ...func(*resource.ApiGateway)) *resource.ApiGateway {
+	id := testenv.RandomID(6)
+	gw := &resource.ApiGateway{
+		Meta:      engine.Meta{ID: id, State: resource.Running, Phase: resource.PhaseCreating, Generation: 1},
+		GatewayID: id, Name: "shop", Region: w.region.Name,
+	}
+	for _, f := range change {
+		f(gw)
+	}
+	w.made = append(w.made, id)
+	return gw
+}
+
+// gateway inserts a new gateway and returns its id.
+func (w *world) gateway(change ...func(*resource.ApiGateway)) string {
+	w.t.Helper()
+	gw := w.newGateway(change...)
+	must(w.t, w.docs.ApiGateways.Insert(w.t.Context(), gw))
+	return gw.ID
+}
+
+func initially(state engine.State) func(*resource.ApiGateway) {
+	return func(gw *resource.ApiGateway) { gw.State = state }
+}
+
+// get reads a gateway.
+func (w *world) get(id string) *resource.ApiGateway {
+	w.t.Helper()
+	gw, err := w.docs.ApiGateways.Get(context.Background(), id)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return gw
+}
+
+// header reads what all documents have; nil if there is none.
+func (w *world) header(kind resource.Kind, id string) *resource.Header {
+	w.t.Helper()
+	store, err := w.docs.Headers(kind)
+	must(w.t, err)
+	h, err := store.Get(context.Background(), id)
+	if errors.Is(err, mongostore.ErrNotFound) {
+		return nil
+	}
+	must(w.t, err)
+	return h
+}
+
+// set changes the state as a person in mongosh does: that field alone.
+func (w *world) set(state engine.State, ids ...string) {
+	w.t.Helper()
+	w.write(resource.KindApiGateway, bson.D{{Key: "$set", Value: bson.D{{Key: "state", Value: state}}}}, ids...)
+}
+
+// write makes an update by hand.
+func (w *world) write(kind resource.Kind, update any, ids ...string) {
+	w.t.Helper()
+	ctx, cancel := bounded(w.t)
+	defer cancel()
+	result, err := w.db.Collection(string(kind)).UpdateMany(ctx, bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: ids}}}}, update)
+	must(w.t, err)
+	if int(result.MatchedCount) != len(ids) {
+		w.t.Fatalf("update of %s %v matched %d documents", kind, ids, result.MatchedCount)
+	}
+}
+
+// change changes settings as the API does.
+func (w *world) change(id string, fields map[string]any) {
+	w.t.Helper()
+	_, err := w.docs.ApiGateways.SetIntent(context.Background(), id, mongostore.Intent{Fields: fields})
+	must(w.t, err)
+}
+
+// reaches waits until each gateway is in the state and phase, and nothing is
+// left to wait for there.
+func (w *world) reaches(state engine.State, phase engine.Phase, ids ...string) {
+	w.t.Helper()
+	for _, id := range ids {
+		await(w.t, fmt.Sprintf("gateway %s to be %s", id, phase), func() error {
+			gw := w.get(id)
+			if gw.State != state || gw.Phase != phase || gw.WaitingFor != "" || gw.LastError != nil {
+				return errors.New(stands(&gw.Meta))
+			}
+			return nil
+		})
+	}
+}
+
+// stands says in words where a document stands.
+func stands(m *engine.Meta) string {
+	s := fmt.Sprintf("%s: state %s, phase %s, step %q, waiting for %q, attempts %d, locked by %q, token %d",
+		m.ID, m.State, m.Phase, m.Step, m.WaitingFor, m.Attempts, m.LockedBy, m.LockToken)
+	if m.LastError != nil {
+		s += fmt.Sprintf(", last error at %q: %s", m.LastError.Step, m.LastError.Message)
+	}
+	return s
+}
+
+// gone waits until nothing at all is left of the gateways: no document, no
+// object, no database, no user.
+func (w *world) gone(ids ...string) {
+	w.t.Helper()
+	for _, id := range ids {
+		await(w.t, "gateway "+id+" to be gone", func() error {
+			if left := w.documentsOf(id); len(left) > 0 {
+				return fmt.Errorf("documents left: %v", left)
+			}
+			return nil
+		})
+		if left := w.leftOf(id); len(left) > 0 {
+			w.t.Errorf("the document of %s is gone, but this is left: %v", id, left)
+		}
+	}
+}
+
+// documentsOf names the gateway's documents, of all kinds.
+func (w *world) documentsOf(id string) []string {
+	w.t.Helper()
+	var found []string
+	for _, kind := range resource.Kinds {
+		docs, err := w.docs.Left(context.Background(), kind, id)
+		must(w.t, err)
+		for _, doc := range docs {
+			found = append(found, string(kind)+" "+stands(&doc.Meta))
+		}
+	}
+	return found
+}
+
+// leftOf names what there is of a gateway outside its documents.
+func (w *world) leftOf(id string) []string {
+	w.t.Helper()
+	found := w.objectsOf(id)
+	if w.object(kube.Ref{Type: kube.Namespace, Name: id}) != nil {
+		found = append(found, "namespace "+id)
+	}
+	if w.userExists(id) {
+		found = append(found, "user "+resource.DatabaseUser(id))
+	}
+	if w.databaseExists(id) {
+		found = append(found, "database "+resource.DatabaseName(id))
+	}
+	return found
+}
+
+// objectsOf names the gateway's managed objects, in whatever namespace.
+func (w *world) objectsOf(id string) []string {
+	w.t.Helper()
+	ctx, cancel := bounded(w.t)
+	defer cancel()
+	var found []string
+	for _, typ := range kube.Types {
+		if typ == kube.Namespace {
+			continue
+		}
+		list, err := w.kube.Resource(typ.GVR()).List(ctx, metav1.ListOptions{LabelSelector: resource.LabelGateway + "=" + id})
+		must(w.t, err)
+		for i := range list.Items {
+			found = append(found, typ.Kind+" "+list.Items[i].GetName())
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// object reads an object; nil if it is not there.
+func (w *world) object(ref kube.Ref) *unstructured.Unstructured {
+	w.t.Helper()
+	ctx, cancel := bounded(w.t)
+	defer cancel()
+	obj, err := w.api(ref).Get(ctx, ref.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	must(w.t, err)
+	return obj
+}
+
+// uid is an object's identity; empty if it is not there or on its way out.
+func (w *world) uid(ref kube.Ref) string {
+	w.t.Helper()
+	obj := w.object(ref)
+	if obj == nil || obj.GetDeletionTimestamp() != nil {
+		return ""
+	}
+	return string(obj.GetUID())
+}
+
+func (w *world) api(ref kube.Ref) dynamic.ResourceInterface {
+	if ref.Type.Namespaced {
+		return w.kube.Resource(ref.Type.GVR()).Namespace(ref.Namespace)
+	}
+	return w.kube.Resource(ref.Type.GVR())
+}
+
+// remove deletes an object behind the service's back.
+func (w *world) remove(ref kube.Ref) {
+	w.t.Helper()
+	ctx, cancel := bounded(w.t)
+	defer cancel()
+	must(w.t, w.api(ref).Delete(ctx, ref.Name, metav1.DeleteOptions{}))
+}
+
+func (w *world) userExists(id string) bool {
+	w.t.Helper()
+	ctx, cancel := bounded(w.t)
+	defer cancel()
+	var answer struct {
+		Users []bson.M `bson:"users"`
+	}
+	command := bson.D{{Key: "usersInfo", Value: resource.DatabaseUser(id)}}
+	must(w.t, w.db.Client().Database("admin").RunCommand(ctx, command).Decode(&answer))
+	return len(answer.Users) > 0
+}
+
+func (w *world) databaseExists(id string) bool {
+	w.t.Helper()
+	ctx, cancel := bounded(w.t)
+	defer cancel()
+	names, err := w.db.Client().ListDatabaseNames(ctx, bson.D{{Key: "name", Value: resource.DatabaseName(id)}})
+	must(w.t, err)
+	return slices.Contains(names, resource.DatabaseName(id))
+}
+
+// moves are a gateway's changes of phase, as its history tells them.
+func (w *world) moves(id string) []string {
+	w.t.Helper()
+	var moves []string
+	for _, h := range w.get(id).History {
+		if h.Step == "" {
+			moves = append(moves, fmt.Sprintf("%s -> %s", h.From, h.To))
+		}
+	}
+	return moves
+}
+
+func in(t kube.Type, id, name string) kube.Ref {
+	return kube.Ref{Type: t, Namespace: resource.NamespaceName(id), Name: name}
+}
+
+func deployment(id string) kube.Ref { return in(kube.Deployment, id, resource.InstanceName(id)) }
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// soon is well below a resync: what comes within it came by a hint or a tick.
+const soon = 10 * time.Second
