@@ -48,6 +48,13 @@ func (v *validation[D]) vocabulary() {
 	if len(d.States) == 0 || len(d.Phases) == 0 {
 		v.fail("States and Phases must not be empty")
 	}
+	// An empty name would match every document in the rules.
+	if slices.Contains(d.States, "") || slices.Contains(d.Phases, "") {
+		v.fail("a state or phase has no name")
+	}
+	if slices.Contains(d.Phases, Purged) {
+		v.fail("phase %s: the name is taken; it stands for the removal of the document", Purged)
+	}
 	if !slices.Contains(d.Phases, d.Initial) {
 		v.fail("Initial phase %q is not among Phases", d.Initial)
 	}
@@ -159,25 +166,34 @@ func (v *validation[D]) coverage() {
 	}
 }
 
-// destinations checks that every intent leads somewhere: to a settled pair,
-// to the end of a one-shot intent, or out of the store.
+// destinations checks that every intent leads somewhere: to a settled pair or
+// out of the store, also by way of a one-shot intent's end.
 func (v *validation[D]) destinations() {
 	for _, s := range v.def.States {
 		for _, p := range v.def.Phases {
-			path := []string{string(p)}
-			for at := p; ; {
-				t, ok := v.def.transition(s, at)
-				if !ok || t.To == Purged || t.Completes != nil && t.Completes.From == s {
-					break
-				}
-				at = t.To
-				if slices.Contains(path, string(at)) {
-					v.fail("state %s goes round in circles: %s -> %s", s, strings.Join(path, " -> "), at)
-					return
-				}
-				path = append(path, string(at))
+			if path, circle := v.path(s, p); circle {
+				v.fail("state %s goes round in circles: %s", s, strings.Join(path, " -> "))
+				break
 			}
 		}
+	}
+}
+
+// path follows a document that nobody's intent changes, up to where it rests,
+// ends, or comes by for the second time.
+func (v *validation[D]) path(s State, p Phase) (path []string, circle bool) {
+	for been := map[[2]string]bool{}; ; {
+		at := [2]string{string(s), string(p)}
+		path, circle = append(path, string(p)), been[at]
+		been[at] = true
+		t, ok := v.def.transition(s, p)
+		if circle || !ok || t.To == Purged {
+			return path, circle
+		}
+		if t.Completes != nil && t.Completes.From == s {
+			s = t.Completes.To
+		}
+		p = t.To
 	}
 }
 
