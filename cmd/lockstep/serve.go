@@ -70,7 +70,7 @@ func serve(ctx context.Context, cfg config.Config) error {
 	docs, members := documents.Open(db), shard.Join(db, cfg.Replica, log)
 	registry := telemetry.NewRegistry()
 	registry.MustRegister(members)
-	run, err := platform.New(docs, cfg.Regions, platform.Options{
+	opts := platform.Options{
 		LockTimeout: cfg.Engine.LockTimeout, Log: log,
 		Alongside: []func(context.Context){members.Run},
 		Engine: engine.Options{
@@ -78,9 +78,15 @@ func serve(ctx context.Context, cfg config.Config) error {
 			Batch: cfg.Engine.Batch, Grace: cfg.Engine.Grace, Mine: members.Mine,
 			Observer: telemetry.NewObserver(registry, platform.Kinds()...),
 			Logger:   telemetry.Slog(log),
-			Now:      func() time.Time { return time.Now().Add(cfg.TestClockOffset) },
+			Now:      func() time.Time { return time.Now().Add(cfg.Test.ClockOffset) },
 		},
-	})
+	}
+	endTest, err := forTests(cfg.Test, db, &opts, log)
+	if err != nil {
+		return err
+	}
+	defer endTest()
+	run, err := platform.New(docs, cfg.Regions, opts)
 	if err != nil {
 		return err
 	}

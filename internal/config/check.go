@@ -134,10 +134,16 @@ func number(text string) int64 {
 	return n
 }
 
+// checkTesting refuses what is for tests where none are run.
 func checkTesting(s *settings, environ map[string]string, mistakes *Mistakes) {
-	if s.TestClockOffset != 0 && environ[testingVar] != "1" {
-		*mistakes = append(*mistakes, Mistake{optionFor("TestClockOffset").name(), is(s.TestClockOffset.String()),
-			"leave it out: it is for tests, which set " + testingVar + "=1"})
+	if environ[testingVar] == "1" {
+		return
+	}
+	for field, value := range reflect.ValueOf(s.Test).Fields() {
+		if !value.IsZero() {
+			*mistakes = append(*mistakes, Mistake{optionFor(field.Name).name(), is(shown(value)),
+				"leave it out: it is for tests, which set " + testingVar + "=1"})
+		}
 	}
 }
 

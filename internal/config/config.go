@@ -19,8 +19,7 @@ type Config struct {
 	Engine  Engine
 	Log     Log
 	Auth    Auth
-	// TestClockOffset is added to the time that this replica believes it is.
-	TestClockOffset time.Duration `env:"TEST_CLOCK_OFFSET" unit:"duration" min:"-24h" max:"24h"`
+	Test    Test
 	// Warnings are about what was given but has no effect.
 	Warnings []string `env:"-"`
 }
@@ -57,6 +56,17 @@ type Auth struct {
 	OIDCIssuer   string `env:"AUTH_OIDC_ISSUER" unit:"url" doc:"issuer of OpenID Connect tokens"`
 	OIDCAudience string `env:"AUTH_OIDC_AUDIENCE" unit:"name" doc:"audience that OpenID Connect tokens must be for"`
 	Kubernetes   bool   `env:"AUTH_KUBERNETES" envDefault:"false" unit:"bool" doc:"accept Kubernetes service account tokens (TokenReview)"`
+}
+
+// Test is what only tests may ask for ([checkTesting]).
+type Test struct {
+	// ClockOffset is added to the time that this replica believes it is.
+	ClockOffset time.Duration `env:"TEST_CLOCK_OFFSET" unit:"duration" min:"-24h" max:"24h"`
+	// Record is a file to which each call to the stores and clusters is
+	// written (package testrecord).
+	Record string `env:"TEST_RECORD" unit:"file"`
+	// Without is a protection to do without.
+	Without string `env:"TEST_WITHOUT" unit:"protection" oneof:",token,trust"`
 }
 
 // Enabled reports whether any way of authentication is configured.

@@ -84,7 +84,7 @@ func TestSources(t *testing.T) {
 		{"mongodb", nil, []string{"MONGODB_URI=mongodb://other"}, func(c Config) any { return c.MongoDB.URI.Reveal() }, "mongodb://db:27017"},
 		{"own store for runtimes", []string{"--runtime-mongodb-uri=mongodb://rt"}, nil, func(c Config) any { return c.Regions[0].RuntimeMongoURI }, "mongodb://rt"},
 		{"any port", []string{"--listen=127.0.0.1:0"}, nil, func(c Config) any { return c.HTTP.Listen }, "127.0.0.1:0"},
-		{"clock offset in tests", []string{"--test-clock-offset=-10m"}, []string{"LOCKSTEP_TESTING=1"}, func(c Config) any { return c.TestClockOffset }, -10 * time.Minute},
+		{"clock offset in tests", []string{"--test-clock-offset=-10m"}, []string{"LOCKSTEP_TESTING=1"}, func(c Config) any { return c.Test.ClockOffset }, -10 * time.Minute},
 		{"srv is not looked up", []string{"--mongodb-uri=mongodb+srv://u:p@cluster.invalid/"}, nil, func(c Config) any { return c.MongoDB.URI.Empty() }, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -32,8 +32,10 @@ type Options struct {
 	// Transport, if set, wraps the HTTP transport to each region's cluster: for
 	// metrics and traces, and for tests that inject faults.
 	Transport func(http.RoundTripper) http.RoundTripper
-	// Around, if set, runs around each step.
-	Around Around
+	// Around, if set, runs around each step, and AroundStore around each call
+	// that claims or changes documents.
+	Around      Around
+	AroundStore AroundStore
 	// Alongside run while the task services do, and return when their context
 	// ends: membership, and what is done under leases.
 	Alongside []func(ctx context.Context)

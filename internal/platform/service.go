@@ -24,6 +24,7 @@ type service struct {
 func newService[D engine.Document](def *engine.Definition[D], store engine.Store[D], opts Options, moved func(doc D, to engine.Phase)) service {
 	def = around(def, opts.Around)
 	def.LockTimeout = opts.LockTimeout
+	store = aroundStore(resource.Kind(def.Kind), store, opts.AroundStore)
 	s := engine.NewService(def, store, opts.Engine)
 	s.OnMove(moved)
 	return service{
