@@ -98,7 +98,7 @@ func serve(ctx context.Context, cfg config.Config) error {
 }
 
 func newHandler(cfg config.Config, docs *documents.Documents, run *platform.Platform, metrics http.Handler, log *zap.Logger) (http.Handler, error) {
-	auth, err := authenticator(cfg.Auth)
+	auth, err := authenticator(cfg.Auth, run)
 	if err != nil {
 		return nil, err
 	}

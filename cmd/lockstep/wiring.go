@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/lockstep-io/lockstep/internal/api"
+	"github.com/lockstep-io/lockstep/internal/api/auth"
 	"github.com/lockstep-io/lockstep/internal/config"
 	"github.com/lockstep-io/lockstep/internal/platform"
 	"github.com/lockstep-io/lockstep/internal/resource"
@@ -39,6 +42,24 @@ func objects(run *platform.Platform) api.ObjectLister {
 	}
 }
 
-func authenticator(config.Auth) (api.Authenticator, error) {
-	return api.Open{}, nil
+// authenticator says who makes a request. Nobody is let in by default.
+func authenticator(cfg config.Auth, run *platform.Platform) (api.Authenticator, error) {
+	if cfg.Open {
+		return api.Open{}, nil
+	}
+	if cfg.TokensFile == "" {
+		return nil, errors.New("--auth-tokens-file (LOCKSTEP_AUTH_TOKENS_FILE) is not set: name a file of grants " +
+			"(docs/configuration.md), or let everybody in with --auth-open")
+	}
+	grants, err := auth.LoadGrants(cfg.TokensFile)
+	if err != nil {
+		return nil, fmt.Errorf("--auth-tokens-file (LOCKSTEP_AUTH_TOKENS_FILE): %w", err)
+	}
+	opts := auth.Options{Grants: grants, OIDCIssuer: cfg.OIDCIssuer, OIDCAudience: cfg.OIDCAudience}
+	if cfg.Kubernetes {
+		if opts.Kubernetes, err = run.TokenReviewer(); err != nil {
+			return nil, fmt.Errorf("--auth-kubernetes (LOCKSTEP_AUTH_KUBERNETES): %w", err)
+		}
+	}
+	return auth.New(opts), nil
 }

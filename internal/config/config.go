@@ -52,10 +52,11 @@ type Log struct {
 
 // Auth is who may use the API. Each way that is configured is accepted.
 type Auth struct {
-	TokensFile   string `env:"AUTH_TOKENS_FILE" unit:"file" doc:"file of bearer tokens and whom they stand for"`
+	TokensFile   string `env:"AUTH_TOKENS_FILE" unit:"file" doc:"file of grants: which tokens, users and groups may do what"`
 	OIDCIssuer   string `env:"AUTH_OIDC_ISSUER" unit:"url" doc:"issuer of OpenID Connect tokens"`
 	OIDCAudience string `env:"AUTH_OIDC_AUDIENCE" unit:"name" doc:"audience that OpenID Connect tokens must be for"`
-	Kubernetes   bool   `env:"AUTH_KUBERNETES" envDefault:"false" unit:"bool" doc:"accept Kubernetes service account tokens (TokenReview)"`
+	Kubernetes   bool   `env:"AUTH_KUBERNETES" envDefault:"false" unit:"bool" doc:"accept Kubernetes service account tokens, reviewed by the first region's cluster"`
+	Open         bool   `env:"AUTH_OPEN" envDefault:"false" unit:"bool" doc:"let everybody in, as admin: only where nobody else can reach the API"`
 }
 
 // Test is what only tests may ask for ([checkTesting]).

@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
+	authentication "k8s.io/client-go/kubernetes/typed/authentication/v1"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
@@ -44,6 +45,7 @@ type Client struct {
 	dynamic   dynamic.Interface
 	metadata  metadata.Interface
 	discovery discovery.DiscoveryInterface
+	reviews   authentication.TokenReviewInterface
 	cache     *cache
 	// transport is kept to close its idle connections at the end.
 	transport http.RoundTripper
@@ -85,8 +87,13 @@ func build(region resource.Region, config *rest.Config, opts Options) (*Client, 
 	if err != nil {
 		return fail(err)
 	}
+	authn, err := authentication.NewForConfigAndClient(config, httpClient)
+	if err != nil {
+		return fail(err)
+	}
 	c := &Client{
-		region: region.Name, defaults: region, timeout: opts.Timeout, log: opts.Log.With(zap.String("region", region.Name)),
+		reviews: authn.TokenReviews(),
+		region:  region.Name, defaults: region, timeout: opts.Timeout, log: opts.Log.With(zap.String("region", region.Name)),
 		dynamic: dyn, metadata: meta, discovery: disco, transport: httpClient.Transport,
 	}
 	c.cache = newCache(c)
@@ -108,6 +115,9 @@ func (o Options) withDefaults() Options {
 	}
 	return o
 }
+
+// TokenReviews asks the cluster whom a token stands for.
+func (c *Client) TokenReviews() authentication.TokenReviewInterface { return c.reviews }
 
 // Region is the name of the region that the client drives.
 func (c *Client) Region() string { return c.region }
