@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"net"
 	"net/http"
 	"strings"
@@ -11,14 +10,6 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humachi"
 	"github.com/go-chi/httprate"
 )
-
-type callerKey struct{}
-
-// callerOf returns who makes the request.
-func callerOf(ctx context.Context) Caller {
-	c, _ := ctx.Value(callerKey{}).(Caller)
-	return c
-}
 
 // guarded are the paths on which callers are known and counted: not probes,
 // metrics and the API's description.
@@ -37,7 +28,7 @@ func (a *api) know(next http.Handler) http.Handler {
 			writeProblem(w, a.problem(r.Context(), "authenticate", err))
 			return
 		}
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, caller)))
+		next.ServeHTTP(w, r.WithContext(withInfo(r.Context(), requestInfo{id: r.Header.Get(requestIDHeader), caller: caller})))
 	})
 }
 

@@ -62,21 +62,26 @@ func (m MatchParams) generation() *int64 {
 func change[D engine.Document](
 	ctx context.Context, a *api, store *mongostore.Store[D], kind resource.Kind, id string, intent mongostore.Intent,
 ) (D, error) {
+	var none D
+	now, err := store.Now(ctx)
+	if err != nil {
+		return none, err
+	}
 	intent.Unless = append(intent.Unless, resource.Deleted)
+	intent.Append = note(entry(ctx, now, intent, ""))
 	doc, err := store.SetIntent(ctx, id, intent)
 	if err == nil {
 		a.docs.Hint(kind, id)
 		return doc, nil
 	}
-	var none D
 	if !errors.Is(err, mongostore.ErrConflict) {
 		return none, err
 	}
-	now, err := store.Get(ctx, id)
+	present, err := store.Get(ctx, id)
 	if err != nil {
 		return none, err
 	}
-	return none, refused(kind, now.Lifecycle(), intent)
+	return none, refused(kind, present.Lifecycle(), intent)
 }
 
 // refused says why an intent was refused.
@@ -91,6 +96,18 @@ func refused(kind resource.Kind, m *engine.Meta, intent mongostore.Intent) error
 			kind, m.ID, etag(m))
 	}
 	return fail(CodeConflict, "%s %s has state %s, from which this change cannot be made", kind, m.ID, m.State)
+}
+
+// insert adds a document, with who asked for it.
+func insert[D engine.Document](ctx context.Context, store *mongostore.Store[D], doc D) error {
+	if audited, ok := any(doc).(interface{ Note(resource.AuditEntry) }); ok {
+		now, err := store.Now(ctx)
+		if err != nil {
+			return err
+		}
+		audited.Note(entry(ctx, now, mongostore.Intent{State: doc.Lifecycle().State}, ""))
+	}
+	return store.Insert(ctx, doc)
 }
 
 // remove asks for a document to be deleted; asking again changes nothing.

@@ -88,7 +88,7 @@ func (a *api) listDocuments(ctx context.Context, in *listDocumentsInput) (*pageO
 	}
 	query := documents.Query{
 		Where: map[string]string{"gatewayId": in.GatewayID, "state": in.State, "phase": in.Phase, "lockedBy": in.LockedBy},
-		After: in.Cursor.after(), Limit: in.Limit, Hide: []string{"history"},
+		After: in.Cursor.after(), Limit: in.Limit, Hide: []string{"history", resource.AuditField},
 	}
 	if in.Age != "" {
 		age, err := time.ParseDuration(in.Age)

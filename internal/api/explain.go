@@ -106,7 +106,7 @@ func (a *api) readChildren(ctx context.Context, f *family, kind resource.Kind) e
 		return err
 	}
 	headers, _, err := documents.List(ctx, store, documents.Query{
-		Where: map[string]string{"gatewayId": f.id}, Limit: maxChildren, Hide: []string{"history"},
+		Where: map[string]string{"gatewayId": f.id}, Limit: maxChildren, Hide: []string{"history", resource.AuditField},
 	})
 	for _, h := range headers {
 		f.children = append(f.children, child{kind: kind, Header: h, explanation: a.explain(kind, &h.Meta, f, f.now)})

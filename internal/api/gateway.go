@@ -69,7 +69,7 @@ func insertChild[D engine.Document](
 	// tokens begin with the time, so that they are above those of the one
 	// before it, which objects may still carry.
 	m.LockToken = now.UnixMilli()
-	if err := store.Insert(ctx, doc); err != nil {
+	if err := insert(ctx, store, doc); err != nil {
 		return taken(ctx, store, kind, m.ID, err)
 	}
 	gw, err := a.docs.ApiGateways.Get(ctx, gatewayID)

@@ -114,7 +114,7 @@ func (a *api) createGateway(ctx context.Context, in *createGatewayInput) (*docum
 		Meta:      engine.Meta{ID: id, State: in.Body.State, Phase: resource.PhaseCreating, Generation: 1},
 		GatewayID: id, Name: in.Body.Name, Region: region.Name, Tenant: tenant, Runtime: in.Body.Runtime.runtime(),
 	}
-	if err := a.docs.ApiGateways.Insert(ctx, gw); err != nil {
+	if err := insert(ctx, a.docs.ApiGateways, gw); err != nil {
 		return nil, err
 	}
 	a.docs.Hint(resource.KindApiGateway, id)

@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/lockstep-io/lockstep/internal/documents"
+	"github.com/lockstep-io/lockstep/internal/resource"
 	"github.com/lockstep-io/lockstep/pkg/engine"
 	"github.com/lockstep-io/lockstep/pkg/engine/mongostore"
 )
@@ -58,10 +59,10 @@ type pageOutput[T any] struct {
 	Body Page[T]
 }
 
-// list reads a page of a store's documents, without their histories.
+// list reads a page of a store's documents, without their histories and audits.
 func list[D engine.Document](ctx context.Context, store *mongostore.Store[D], page PageParams, where map[string]string, hide ...string) (*pageOutput[D], error) {
 	docs, next, err := documents.List(ctx, store, documents.Query{
-		Where: where, After: page.Cursor.after(), Limit: page.Limit, Hide: append(hide, "history"),
+		Where: where, After: page.Cursor.after(), Limit: page.Limit, Hide: append(hide, "history", resource.AuditField),
 	})
 	if err != nil {
 		return nil, err

@@ -42,6 +42,9 @@ func register[I, O any](a *api, op operation, handle func(context.Context, *I) (
 	huma.Register(a.huma, h, func(ctx context.Context, in *I) (*O, error) {
 		ctx, cancel := context.WithTimeout(ctx, a.Timeout+extraTime(in))
 		defer cancel()
+		info := infoOf(ctx)
+		info.operation = op.id
+		ctx = withInfo(ctx, info)
 		out, err := handle(ctx, in)
 		if err != nil {
 			return nil, a.problem(ctx, h.OperationID, err)

@@ -9,6 +9,7 @@ var Environments = []string{"dev", "staging", "prod"}
 // steps create and delete it. The document's _id is "<gatewayId>-<name>".
 type Environment struct {
 	engine.Meta `bson:",inline"`
+	Audited     `bson:",inline"`
 
 	GatewayID string `bson:"gatewayId" json:"gatewayId"`
 	Name      string `bson:"name" json:"name"`
@@ -21,6 +22,7 @@ type Environment struct {
 // document's _id is "<gatewayId>-<environment>-<name>".
 type ClientApp struct {
 	engine.Meta `bson:",inline"`
+	Audited     `bson:",inline"`
 
 	GatewayID   string `bson:"gatewayId" json:"gatewayId"`
 	Region      string `bson:"region" json:"region"`
@@ -32,6 +34,7 @@ type ClientApp struct {
 // "<gatewayId>-<name>".
 type CloudFunction struct {
 	engine.Meta `bson:",inline"`
+	Audited     `bson:",inline"`
 
 	GatewayID string `bson:"gatewayId" json:"gatewayId"`
 	Region    string `bson:"region" json:"region"`
@@ -48,6 +51,7 @@ type CloudFunction struct {
 // environment's host. The document's _id is "<gatewayId>-<environment>".
 type Stage struct {
 	engine.Meta `bson:",inline"`
+	Audited     `bson:",inline"`
 
 	GatewayID   string  `bson:"gatewayId" json:"gatewayId"`
 	Region      string  `bson:"region" json:"region"`
@@ -74,6 +78,7 @@ type Route struct {
 // is stopped. The document's _id is "<gatewayId>-<name>".
 type CronTrigger struct {
 	engine.Meta `bson:",inline"`
+	Audited     `bson:",inline"`
 
 	GatewayID string `bson:"gatewayId" json:"gatewayId"`
 	Region    string `bson:"region" json:"region"`

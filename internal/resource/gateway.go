@@ -7,6 +7,7 @@ import "github.com/lockstep-io/lockstep/pkg/engine"
 // The document's _id is the gatewayId.
 type ApiGateway struct {
 	engine.Meta `bson:",inline"`
+	Audited     `bson:",inline"`
 
 	GatewayID string `bson:"gatewayId" json:"gatewayId"`
 	Name      string `bson:"name" json:"name"`
@@ -35,6 +36,7 @@ type Runtime struct {
 // and at most one custom domain. The document's _id is the gatewayId.
 type RuntimeDomain struct {
 	engine.Meta `bson:",inline"`
+	Audited     `bson:",inline"`
 
 	GatewayID string `bson:"gatewayId" json:"gatewayId"`
 	Region    string `bson:"region" json:"region"`
@@ -50,6 +52,7 @@ type RuntimeDomain struct {
 // create and drop it. The document's _id is the gatewayId.
 type Database struct {
 	engine.Meta `bson:",inline"`
+	Audited     `bson:",inline"`
 
 	GatewayID string `bson:"gatewayId" json:"gatewayId"`
 	Region    string `bson:"region" json:"region"`
@@ -63,6 +66,7 @@ type Database struct {
 // document without knowing its kind.
 type Header struct {
 	engine.Meta `bson:",inline"`
+	Audited     `bson:",inline"`
 
 	GatewayID string `bson:"gatewayId" json:"gatewayId"`
 }

@@ -104,6 +104,21 @@ type Intent struct {
 	Unless []engine.State
 	// IfGeneration, if not nil, is the generation that the document must have.
 	IfGeneration *int64
+	// Append, if not nil, is noted on the document in the same write.
+	Append *Append
+}
+
+// Append adds a value to a list on a document, which keeps its latest values.
+type Append struct {
+	Field string
+	Value any
+	Keep  int
+}
+
+func (a *Append) update() bson.E {
+	return bson.E{Key: "$push", Value: bson.D{{Key: a.Field, Value: bson.D{
+		{Key: "$each", Value: bson.A{a.Value}}, {Key: "$slice", Value: -a.Keep},
+	}}}}
 }
 
 // SetIntent changes what is wanted of a document, and raises its generation;
@@ -159,6 +174,9 @@ func (in Intent) update() bson.D {
 	}
 	if unset != nil {
 		update = append(update, bson.E{Key: "$unset", Value: unset})
+	}
+	if in.Append != nil {
+		update = append(update, in.Append.update())
 	}
 	return update
 }
