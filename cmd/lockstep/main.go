@@ -9,6 +9,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/lockstep-io/lockstep/internal/cli"
 )
 
 // version is set when the binary is linked.
@@ -21,7 +23,7 @@ func main() {
 	context.AfterFunc(ctx, stop)
 	if err := root().ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "lockstep: "+err.Error())
-		os.Exit(1)
+		os.Exit(int(cli.ExitCode(err)))
 	}
 }
 
@@ -34,5 +36,6 @@ func root() *cobra.Command {
 		SilenceErrors: true,
 	}
 	cmd.AddCommand(serveCommand())
+	cmd.AddCommand(cli.Commands(clientEnv())...)
 	return cmd
 }

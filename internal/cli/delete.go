@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockstep-io/lockstep/internal/resource"
+)
+
+// removable are the kinds that users delete; the others go with their gateway.
+var removable = []resource.Kind{
+	resource.KindApiGateway, resource.KindClientApp, resource.KindCloudFunction, resource.KindCronTrigger,
+}
+
+func deleteCommand(env *Env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "delete KIND ID",
+		Short: "Delete a gateway and everything beneath it, or one function, client app or trigger",
+		Long: `Deleting cannot be undone. The document goes last: until then it can be watched
+and explained. Asking again changes nothing.`,
+		Example: `  lockstep delete gateway vn8ofl --wait
+  lockstep delete trigger vn8ofl-nightly`,
+		Args:              exactly(2),
+		ValidArgsFunction: completeDocuments(env),
+	}
+	remoteFlags(env, cmd)
+	format := outputFlag(cmd, formats...)
+	w := waitFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := w.check(); err != nil {
+			return err
+		}
+		k, err := kindOf(args[0])
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(removable, k.Kind) {
+			return usage("a %s is made and removed with its gateway: delete the gateway, or set its state", k.name)
+		}
+		path, err := k.item(args[1])
+		if err != nil {
+			return err
+		}
+		return w.make(env, cmd, k, path, &change{method: http.MethodDelete}, *format)
+	}
+	return cmd
+}
