@@ -16,8 +16,13 @@ func TestDiagram(t *testing.T) {
 	d := things(takes("rent a place", 0), takes("move in", 0))
 	d.Settled[0].Resync = time.Minute
 	d.Transitions[0].Within = 10 * time.Minute
-	got := d.Diagram()
-	file := filepath.Join("testdata", "thing.mmd")
+	golden(t, "thing.mmd", d.Diagram())
+}
+
+// golden compares with a file of testdata, which -update writes anew.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
 	if *update {
 		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
 			t.Fatal(err)
@@ -28,6 +33,6 @@ func TestDiagram(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got != string(want) {
-		t.Errorf("the diagram differs from %s (run with -update to accept it):\n%s", file, got)
+		t.Errorf("differs from %s (run with -update to accept it):\n%s", file, got)
 	}
 }

@@ -56,7 +56,7 @@ func (d *Definition[D]) Explain(m *Meta, now time.Time) Explanation {
 	t, moves := d.transition(m.State, m.Phase)
 	rest, rests := d.settled(m.State, m.Phase)
 	if moves {
-		e.describe(t.String(), stepNames(t.Steps), m)
+		e.describe(string(m.Phase)+" -> "+string(t.To), stepNames(t.Steps), m)
 		if t.Within > 0 && !m.PhaseAt.IsZero() {
 			e.Deadline = m.PhaseAt.Add(t.Within)
 		}
@@ -84,8 +84,11 @@ func (d *Definition[D]) Explain(m *Meta, now time.Time) Explanation {
 }
 
 func (e *Explanation) describe(transition string, steps []string, m *Meta) {
-	e.Transition, e.Steps, e.Step = transition, steps, m.Step
-	if e.Step == "" && len(steps) > 0 {
+	e.Transition, e.Steps = transition, steps
+	switch {
+	case slices.Contains(steps, m.Step):
+		e.Step = m.Step
+	case len(steps) > 0: // none, or that of another transition
 		e.Step = steps[0]
 	}
 }
@@ -96,15 +99,18 @@ func (e *Explanation) settled(d interface{ wishes(Phase) string }, resync time.D
 	e.Summary = fmt.Sprintf("Settled: state %s is fulfilled in phase %s. %s", m.State, m.Phase, d.wishes(m.Phase))
 	if resync > 0 {
 		e.NextAt = m.ResyncAt
-		e.Summary += fmt.Sprintf(" It is looked at again every %s, next in %s.", resync, short(max(0, m.ResyncAt.Sub(now))))
+		e.Summary += fmt.Sprintf(" It is looked at again every %s, next in %s.", period(resync), short(max(0, m.ResyncAt.Sub(now))))
 	}
 }
 
 // pending explains a document that has something to do and is not locked.
 func (e *Explanation) pending(m *Meta, due, now time.Time) {
+	if m.IntentChanged() {
+		due = now // no wait or backoff delays a new intent
+	}
 	e.NextAt = due
 	when := "it is due now, and will be claimed by the next tick of any replica"
-	if due.After(now) && !m.IntentChanged() {
+	if due.After(now) {
 		when = fmt.Sprintf("the next look is due in %s, or at once when a hint comes", short(due.Sub(now)))
 	}
 	what := "Next: " + e.Transition
@@ -116,7 +122,7 @@ func (e *Explanation) pending(m *Meta, due, now time.Time) {
 		e.Condition = IsBacking
 		when = strings.Replace(when, ", or at once when a hint comes", "", 1)
 		e.Summary = fmt.Sprintf("%s. Step %q failed (attempt %d): %s; %s.", what, m.LastError.Step, m.Attempts, m.LastError.Message, when)
-	case m.WaitingFor != "":
+	case m.WaitingFor != "" && !m.IntentChanged():
 		e.Condition, e.WaitingFor, e.WaitingSince = IsWaiting, m.WaitingFor, m.WaitingSince
 		e.Summary = fmt.Sprintf("%s. Step %q has waited %s for: %s; %s.", what, m.Step, short(now.Sub(m.WaitingSince)), m.WaitingFor, when)
 	default:
@@ -185,5 +191,5 @@ func short(d time.Duration) string {
 	if d < 10*time.Second {
 		return d.Round(100 * time.Millisecond).String()
 	}
-	return d.Round(time.Second).String()
+	return period(d.Round(time.Second))
 }
