@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 
 // patience bounds every wait: far longer than anything should take on a busy
 // machine, so that only what never comes fails.
-const patience = 90 * time.Second
+const patience = 180 * time.Second
 
 // await polls until f returns nil, and fails the test with its last error if
 // that takes too long.

@@ -21,6 +21,7 @@ import (
 	"github.com/lockstep-io/lockstep/internal/driver/drivertest"
 	"github.com/lockstep-io/lockstep/internal/platform"
 	"github.com/lockstep-io/lockstep/internal/resource"
+	"github.com/lockstep-io/lockstep/internal/telemetry"
 	"github.com/lockstep-io/lockstep/internal/testenv"
 	"github.com/lockstep-io/lockstep/pkg/engine"
 	"github.com/lockstep-io/lockstep/pkg/engine/mongostore"
@@ -69,6 +70,7 @@ func (w *world) replica(name string, choose ...func(*settings)) *replica {
 	s := settings{regions: []resource.Region{w.region}}
 	s.Engine = engine.Options{Holder: name, Grace: time.Second}
 	s.Log = zaptest.NewLogger(w.t, zaptest.Level(zap.WarnLevel)).Named(name)
+	s.Engine.Logger = telemetry.Slog(s.Log)
 	s.Transport = r.http.wrap
 	for _, f := range choose {
 		f(&s)
