@@ -72,7 +72,6 @@ func serve(ctx context.Context, cfg config.Config) error {
 	registry.MustRegister(members)
 	opts := platform.Options{
 		LockTimeout: cfg.Engine.LockTimeout, Log: log,
-		Alongside: []func(context.Context){members.Run},
 		Engine: engine.Options{
 			Holder: cfg.Replica, Workers: cfg.Engine.Workers, Interval: cfg.Engine.Interval,
 			Batch: cfg.Engine.Batch, Grace: cfg.Engine.Grace, Mine: members.Mine,
@@ -90,6 +89,12 @@ func serve(ctx context.Context, cfg config.Config) error {
 	if err != nil {
 		return err
 	}
+	run.Alongside(members.Run)
+	sweeping, err := sweeper(cfg, db, docs, run, log)
+	if err != nil {
+		return err
+	}
+	run.Alongside(sweeping)
 	handler, err := newHandler(cfg, docs, run, telemetry.Handler(registry), log)
 	if err != nil {
 		return err

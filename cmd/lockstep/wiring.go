@@ -6,11 +6,17 @@ import (
 	"fmt"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.uber.org/zap"
+
 	"github.com/lockstep-io/lockstep/internal/api"
 	"github.com/lockstep-io/lockstep/internal/api/auth"
 	"github.com/lockstep-io/lockstep/internal/config"
+	"github.com/lockstep-io/lockstep/internal/documents"
+	"github.com/lockstep-io/lockstep/internal/lease"
 	"github.com/lockstep-io/lockstep/internal/platform"
 	"github.com/lockstep-io/lockstep/internal/resource"
+	"github.com/lockstep-io/lockstep/internal/sweep"
 	"github.com/lockstep-io/lockstep/pkg/engine"
 )
 
@@ -62,4 +68,20 @@ func authenticator(cfg config.Auth, run *platform.Platform) (api.Authenticator, 
 		}
 	}
 	return auth.New(opts), nil
+}
+
+// sweeper looks for orphans, on one replica at a time.
+func sweeper(cfg config.Config, db *mongo.Database, docs *documents.Documents, run *platform.Platform, log *zap.Logger) (func(context.Context), error) {
+	log = log.With(zap.String("singleton", sweep.LeaseName))
+	elector, err := lease.New(lease.Mongo(db), lease.Options{Holder: cfg.Replica, Log: log})
+	if err != nil {
+		return nil, err
+	}
+	s := sweep.New(sweep.Open(db, docs), run.SweepRegions(), sweep.Options{Remove: cfg.Orphans == config.RemoveOrphans, Log: log})
+	work := func(ctx context.Context, _ int64) error { return s.Run(ctx) }
+	return func(ctx context.Context) {
+		if err := elector.Run(ctx, sweep.LeaseName, work); err != nil {
+			log.Error("singleton has ended", zap.Error(err))
+		}
+	}, nil
 }

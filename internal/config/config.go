@@ -19,10 +19,15 @@ type Config struct {
 	Engine  Engine
 	Log     Log
 	Auth    Auth
+	// Orphans is what is done with them.
+	Orphans string `env:"ORPHANS" envDefault:"report" unit:"what" oneof:"report,remove" doc:"what one replica at a time does, each minute, with documents, objects and databases whose gateway is gone"`
 	Test    Test
 	// Warnings are about what was given but has no effect.
 	Warnings []string `env:"-"`
 }
+
+// RemoveOrphans is the value of Orphans for which they are removed.
+const RemoveOrphans = "remove"
 
 // MongoDB is where the documents are kept.
 type MongoDB struct {

@@ -42,6 +42,7 @@ func TestDefaults(t *testing.T) {
 		MongoDB: MongoDB{URI: NewSecret("mongodb://db:27017"), Database: "lockstep"},
 		HTTP:    HTTP{Listen: ":8080"},
 		Replica: "host-x7k2",
+		Orphans: "report",
 		Regions: Regions{{
 			Name: "default", IngressClass: "apisix", DomainSuffix: "eu.example.com", ClusterIssuer: "letsencrypt",
 			RuntimeMongoURI: "mongodb://db:27017", RuntimeImage: "runtime:1", RuntimeReplicas: 1,

@@ -36,9 +36,6 @@ type Options struct {
 	// that claims or changes documents.
 	Around      Around
 	AroundStore AroundStore
-	// Alongside run while the task services do, and return when their context
-	// ends: membership, and what is done under leases.
-	Alongside []func(ctx context.Context)
 }
 
 // Platform runs the gateway family on its regions.
@@ -61,7 +58,7 @@ func New(docs *documents.Documents, settings []resource.Region, opts Options) (*
 	if err != nil {
 		return nil, err
 	}
-	p := &Platform{documents: docs, regions: all, alongside: opts.Alongside, log: opts.Log}
+	p := &Platform{documents: docs, regions: all, log: opts.Log}
 	if len(settings) > 0 {
 		p.first = all[settings[0].Name]
 	}
@@ -113,6 +110,11 @@ func (p *Platform) Hint(kind resource.Kind, id string) {
 		}
 	}
 }
+
+// Alongside adds something that runs while the task services do and returns
+// when its context ends: membership, and what is done under leases. Call it
+// before Run.
+func (p *Platform) Alongside(run func(ctx context.Context)) { p.alongside = append(p.alongside, run) }
 
 // Rules are the rules by which each kind's documents are claimed.
 func (p *Platform) Rules() map[resource.Kind]engine.Rules {

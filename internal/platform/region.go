@@ -18,6 +18,7 @@ import (
 	"github.com/lockstep-io/lockstep/internal/kind/runtimedomain"
 	"github.com/lockstep-io/lockstep/internal/kind/stage"
 	"github.com/lockstep-io/lockstep/internal/resource"
+	"github.com/lockstep-io/lockstep/internal/sweep"
 )
 
 // region is a cluster with the drivers for it.
@@ -124,6 +125,15 @@ func (p *Platform) Objects(ctx context.Context, regionName, gatewayID string) ([
 		return nil, err
 	}
 	return r.cluster.ListManaged(ctx, gatewayID)
+}
+
+// SweepRegions are the regions as the orphan sweeper sees them.
+func (p *Platform) SweepRegions() []sweep.Region {
+	var all []sweep.Region
+	for _, r := range p.regions {
+		all = append(all, sweep.Region{Name: r.settings.Name, Cluster: r.cluster, Databases: r.databases})
+	}
+	return all
 }
 
 // TokenReviewer reviews tokens of service accounts, by the cluster of the
