@@ -87,7 +87,11 @@ func present(ctx context.Context, in *mongostore.Store[*resource.Header], field 
 			return nil, err
 		}
 		for _, doc := range found {
-			there[doc.ID], there[doc.GatewayID] = true, true
+			if field == "gatewayId" {
+				there[doc.GatewayID] = true
+			} else {
+				there[doc.ID] = true
+			}
 		}
 	}
 	return there, nil

@@ -71,7 +71,8 @@ type Region struct {
 type Options struct {
 	// Remove makes a pass remove what it finds, rather than only report it.
 	Remove bool
-	// Grace is how old everything of a gateway must be (1 minute).
+	// Grace is how old everything of a gateway must be (1 minute); negative for
+	// none.
 	Grace time.Duration
 	// Interval is the time between the passes of [Sweeper.Run] (1 minute).
 	Interval time.Duration
