@@ -110,7 +110,7 @@ func place(doc *resource.Header) string {
 		s += " · " + doc.Step
 	}
 	if waiting := waitingFor(doc); waiting != "" {
-		s += " · " + waiting
+		s += " · waits for " + waiting
 	}
 	return s
 }
@@ -118,11 +118,10 @@ func place(doc *resource.Header) string {
 func waitingFor(doc *resource.Header) string {
 	switch {
 	case doc.LastError != nil:
-		return "error: " + clip(doc.LastError.Message)
-	case doc.WaitingFor != "":
-		return "waits for " + clip(doc.WaitingFor)
+		return "another try after: " + clip(doc.LastError.Message)
+	default:
+		return clip(doc.WaitingFor)
 	}
-	return ""
 }
 
 func clip(s string) string {
@@ -168,6 +167,10 @@ func (b *board) print() {
 func (b *board) table() string {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
+	if width, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil {
+		// A row that wraps would be drawn over wrongly.
+		t.SetAllowedRowLength(width)
+	}
 	if n := len(b.titles); n > 0 {
 		t.SetTitle("%s", b.titles[n-1])
 	}
