@@ -50,6 +50,9 @@ func connect(env *Env, cmd *cobra.Command) (*remote, error) {
 	return r, nil
 }
 
+// errNoServer says that nothing names a server.
+var errNoServer = usage("no server is named: use --server URL, set LOCKSTEP_SERVER, or run `lockstep context add NAME --server URL`")
+
 func (r *remote) fromContext(env *Env, name string) error {
 	known, err := readContexts(env)
 	if err != nil {
@@ -62,7 +65,7 @@ func (r *remote) fromContext(env *Env, name string) error {
 		name = known.Current
 	}
 	if name == "" {
-		return usage("no server is named: use --server URL, set LOCKSTEP_SERVER, or run `lockstep context add NAME --server URL`")
+		return errNoServer
 	}
 	c, err := known.find(name)
 	if err != nil {

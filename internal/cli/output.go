@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -56,11 +57,7 @@ func (e *Env) show(k *kind, d *document, format string) error {
 func (e *Env) showAll(columns []column, docs []*document, format string) error {
 	switch format {
 	case asJSON, asYAML:
-		raw, err := json.Marshal(map[string]any{"items": docs})
-		if err != nil {
-			return err
-		}
-		return e.encode(raw, format)
+		return e.encodeValue(map[string]any{"items": docs}, format)
 	case asID:
 		for _, d := range docs {
 			e.printf("%s\n", d.ID)
@@ -81,16 +78,23 @@ func (e *Env) encode(raw json.RawMessage, format string) error {
 		e.printf("%s", text)
 		return nil
 	}
-	var value any
-	if err := json.Unmarshal(raw, &value); err != nil {
+	var text bytes.Buffer
+	if err := json.Indent(&text, bytes.TrimSpace(raw), "", "  "); err != nil {
 		return fmt.Errorf("read the server's answer: %w", err)
 	}
-	text, err := json.MarshalIndent(value, "", "  ")
-	if err != nil {
-		return err
-	}
-	e.printf("%s\n", text)
+	e.printf("%s\n", text.String())
 	return nil
+}
+
+// encodeValue prints a value of ours.
+func (e *Env) encodeValue(value any, format string) error {
+	var raw bytes.Buffer
+	encoder := json.NewEncoder(&raw)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return fmt.Errorf("encode: %w", err)
+	}
+	return e.encode(raw.Bytes(), format)
 }
 
 // documents is a table of documents. Columns in which nothing is are left out
