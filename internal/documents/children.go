@@ -75,29 +75,61 @@ func ensure[D engine.Document](ctx context.Context, store *mongostore.Store[D], 
 
 // EnsureRuntimeDomain creates a gateway's RuntimeDomain if it is not there.
 func (d *Documents) EnsureRuntimeDomain(ctx context.Context, doc *resource.RuntimeDomain) error {
-	return d.ensured(resource.KindRuntimeDomain, doc.ID, func() (bool, error) { return ensure(ctx, d.RuntimeDomains, doc) })
+	return d.ensured(ctx, resource.KindRuntimeDomain, doc.ID, doc.GatewayID, func() (bool, error) { return ensure(ctx, d.RuntimeDomains, doc) })
 }
 
 // EnsureDatabase creates a gateway's Database document if it is not there.
 func (d *Documents) EnsureDatabase(ctx context.Context, doc *resource.Database) error {
-	return d.ensured(resource.KindDatabase, doc.ID, func() (bool, error) { return ensure(ctx, d.Databases, doc) })
+	return d.ensured(ctx, resource.KindDatabase, doc.ID, doc.GatewayID, func() (bool, error) { return ensure(ctx, d.Databases, doc) })
 }
 
 // EnsureEnvironment creates an Environment if it is not there.
 func (d *Documents) EnsureEnvironment(ctx context.Context, doc *resource.Environment) error {
-	return d.ensured(resource.KindEnvironment, doc.ID, func() (bool, error) { return ensure(ctx, d.Environments, doc) })
+	return d.ensured(ctx, resource.KindEnvironment, doc.ID, doc.GatewayID, func() (bool, error) { return ensure(ctx, d.Environments, doc) })
 }
 
 // EnsureStage creates a Stage if it is not there.
 func (d *Documents) EnsureStage(ctx context.Context, doc *resource.Stage) error {
-	return d.ensured(resource.KindStage, doc.ID, func() (bool, error) { return ensure(ctx, d.Stages, doc) })
+	return d.ensured(ctx, resource.KindStage, doc.ID, doc.GatewayID, func() (bool, error) { return ensure(ctx, d.Stages, doc) })
 }
 
-func (d *Documents) ensured(kind resource.Kind, id string, insert func() (bool, error)) error {
+// ensured inserts a child, and then looks at its gateway: a step that has
+// outlived its claim may come here when the gateway has been deleted, and
+// nobody would ever ask the child to go.
+func (d *Documents) ensured(ctx context.Context, kind resource.Kind, id, gatewayID string, insert func() (bool, error)) error {
 	created, err := insert()
-	if created {
-		d.hint(kind, id)
+	if err != nil || !created {
+		return err
 	}
+	d.hint(kind, id)
+	gw, err := d.ApiGateways.Get(ctx, gatewayID)
+	switch {
+	case err == nil && gw.State != resource.Deleted:
+		return nil
+	case err != nil && !errors.Is(err, mongostore.ErrNotFound):
+		return err
+	}
+	if letGo := d.letGo(ctx, kind, id); letGo != nil {
+		return letGo
+	}
+	return err
+}
+
+// letGo removes a child that came too late: a leaf outright, any other by its
+// task service.
+func (d *Documents) letGo(ctx context.Context, kind resource.Kind, id string) error {
+	store, err := d.Headers(kind)
+	if err != nil {
+		return err
+	}
+	if kind == resource.KindDatabase || kind == resource.KindEnvironment {
+		return store.DeleteMany(ctx, bson.D{{Key: "_id", Value: id}})
+	}
+	_, err = store.SetIntent(ctx, id, mongostore.Intent{State: resource.Deleted})
+	if errors.Is(err, mongostore.ErrNotFound) {
+		return nil
+	}
+	d.hint(kind, id)
 	return err
 }
 
