@@ -97,7 +97,7 @@ func NewService[D Document](def *Definition[D], store Store[D], opts Options) *S
 		def: def, store: store, opts: opts, rules: rules,
 		window: rules.LockTimeout - opts.Margin,
 		now:    opts.Now, obs: opts.Observer, log: opts.Logger.With(slog.String("kind", def.Kind)),
-		hints: newHints(), share: share{mine: opts.Mine}, pool: newPool[D](opts.Workers, opts.Batch),
+		hints: newHints(), share: share{mine: opts.Mine}, pool: newPool[D](opts.Workers, opts.Batch, opts.Now),
 	}
 	s.applier = newApplier(s.now, s.applyObserved)
 	return s
@@ -163,19 +163,24 @@ func (s *Service[D]) fetch(ctx, working context.Context) {
 			return
 		case <-offset.C:
 			ticker.Reset(s.opts.Interval)
-			s.sweep(ctx, working)
+			s.tick(ctx, working, ticker)
 		case <-ticker.C:
-			began := s.now()
-			s.sweep(ctx, working)
-			if missed := int(s.now().Sub(began) / s.opts.Interval); missed > 0 {
-				s.obs.TicksMissed(s.def.Kind, missed)
-				select {
-				case <-ticker.C: // one of those missed: not made up for
-				default:
-				}
-			}
+			s.tick(ctx, working, ticker)
 		case <-s.hints.wake:
 			s.claimHinted(ctx, working)
+		}
+	}
+}
+
+// tick sweeps, and counts the ticks that pass meanwhile.
+func (s *Service[D]) tick(ctx, working context.Context, ticker *time.Ticker) {
+	began := s.now()
+	s.sweep(ctx, working)
+	if missed := int(s.now().Sub(began) / s.opts.Interval); missed > 0 {
+		s.obs.TicksMissed(s.def.Kind, missed)
+		select {
+		case <-ticker.C: // one of those missed: not made up for
+		default:
 		}
 	}
 }

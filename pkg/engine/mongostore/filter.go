@@ -18,7 +18,8 @@ type query struct {
 // now: first those for unsettled documents, then those for settled ones. Each
 // is served by the partial indexes of [Store.EnsureIndexes].
 func dueQueries(rules engine.Rules, now time.Time) (unsettled, resynced []query) {
-	expired := bson.E{Key: "lockedAt", Value: bson.D{{Key: "$lt", Value: now.Add(-rules.LockTimeout)}}}
+	before := bson.D{{Key: "$lt", Value: now.Add(-rules.LockTimeout)}}
+	expired := bson.E{Key: "lockedAt", Value: before}
 	if len(rules.Unsettled) > 0 {
 		unsettled = append(unsettled,
 			query{
@@ -26,8 +27,10 @@ func dueQueries(rules engine.Rules, now time.Time) (unsettled, resynced []query)
 				sort:   bson.D{{Key: "lockedAt", Value: 1}, {Key: "updatedAt", Value: 1}},
 			},
 			query{
-				filter: anyMatch(rules.Unsettled, bson.E{Key: "lockedBy", Value: nil}, bson.E{Key: "$expr", Value: intentChanged}),
-				sort:   bson.D{{Key: "updatedAt", Value: 1}},
+				filter: anyMatch(rules.Unsettled,
+					bson.E{Key: "lockedAt", Value: bson.D{{Key: "$not", Value: before}}}, // the others are found above
+					bson.E{Key: "lockedBy", Value: nil}, bson.E{Key: "$expr", Value: intentChanged}),
+				sort: bson.D{{Key: "updatedAt", Value: 1}},
 			})
 	}
 	if len(rules.Resync) > 0 {
@@ -130,7 +133,11 @@ func heldFilter(ch engine.Change, claims []engine.Ref) bson.D {
 	}
 	var branches bson.A
 	for batch, ids := range byBatch {
-		branches = append(branches, bson.D{{Key: "_id", Value: in(ids)}, {Key: "lockBatch", Value: batch}})
+		branch := bson.D{{Key: "_id", Value: in(ids)}, {Key: "lockBatch", Value: batch}}
+		if len(byBatch) == 1 {
+			return append(append(branch, live), common...)
+		}
+		branches = append(branches, branch)
 	}
 	return append(bson.D{{Key: "_id", Value: in(idsOf(claims))}, live, {Key: "$or", Value: branches}}, common...)
 }
