@@ -221,3 +221,7 @@ func reply(code int, contentType, body string) action {
 		return response, err
 	}
 }
+
+func withWorkers(n int) func(*settings) {
+	return func(s *settings) { s.Engine.Workers = n }
+}

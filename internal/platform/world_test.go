@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/lockstep-io/lockstep/internal/documents"
@@ -322,3 +323,23 @@ func must(t testing.TB, err error) {
 
 // soon is well below a resync: what comes within it came by a hint or a tick.
 const soon = 10 * time.Second
+
+// hold keeps an object from going, as a finalizer of somebody else does.
+func (w *world) hold(ref kube.Ref) { w.setFinalizers(ref, `["test.lockstep.io/held"]`) }
+
+// release lets it go.
+func (w *world) release(ref kube.Ref) { w.setFinalizers(ref, `null`) }
+
+func (w *world) setFinalizers(ref kube.Ref, list string) {
+	w.t.Helper()
+	w.patch(ref, `{"metadata":{"finalizers":`+list+`}}`)
+}
+
+// patch changes an object behind the service's back.
+func (w *world) patch(ref kube.Ref, patch string) {
+	w.t.Helper()
+	ctx, cancel := bounded(w.t)
+	defer cancel()
+	_, err := w.api(ref).Patch(ctx, ref.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "somebody"})
+	must(w.t, err)
+}
