@@ -46,6 +46,9 @@ type Config struct {
 	// RateLimit is how many requests a minute one caller may make of this
 	// replica; [DefaultRateLimit] if zero, any number if negative.
 	RateLimit int
+	// Done, when closed, ends waits and watches, so that the server can shut
+	// down.
+	Done <-chan struct{}
 	// Version of the service, for the API's description.
 	Version string
 }
@@ -59,6 +62,7 @@ const (
 
 type api struct {
 	Config
+	collections
 
 	huma    huma.API
 	docs    *documents.Documents
@@ -92,6 +96,7 @@ func New(cfg Config) (http.Handler, error) {
 
 func newAPI(cfg Config) *api {
 	a := &api{Config: cfg, docs: cfg.Documents, log: cfg.Log, regions: map[string]Region{}, restful: restingPairs(cfg.Explain)}
+	a.collections = newCollections(a, cfg.Documents)
 	for _, r := range cfg.Regions {
 		a.regions[r.Name] = r
 	}

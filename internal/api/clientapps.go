@@ -24,6 +24,7 @@ type NameParam struct {
 
 type createClientAppInput struct {
 	GatewayParams
+	WaitParams
 	Body newClientApp
 }
 
@@ -59,9 +60,15 @@ func (in *ClientAppParams) location() string {
 	return gatewayPath(in.GatewayID) + "/client-apps/" + in.Environment + "/" + in.Name
 }
 
+type getClientAppInput struct {
+	ClientAppParams
+	WaitParams
+}
+
 type changeClientAppInput struct {
 	ClientAppParams
 	MatchParams
+	WaitParams
 	Body struct {
 		State engine.State `json:"state" enum:"Active,Inactive,Deleted"`
 	}
@@ -70,6 +77,7 @@ type changeClientAppInput struct {
 type deleteClientAppInput struct {
 	ClientAppParams
 	MatchParams
+	WaitParams
 }
 
 type clientAppOutput = documentOutput[*resource.ClientApp]
@@ -108,10 +116,10 @@ func (a *api) createClientApp(ctx context.Context, in *createClientAppInput) (*c
 		Meta:      engine.Meta{ID: at.id(), State: in.Body.State},
 		GatewayID: gw.ID, Region: gw.Region, Environment: in.Body.Environment, Name: in.Body.Name,
 	}
-	if err := insertChild(ctx, a, a.docs.ClientApps, resource.KindClientApp, gw.ID, app); err != nil {
+	if err := a.clientApps.insertChild(ctx, gw.ID, app); err != nil {
 		return nil, err
 	}
-	return created(app, at.location()), nil
+	return a.clientApps.await(ctx, created(app, at.location()), in.WaitParams)
 }
 
 func (a *api) listClientApps(ctx context.Context, in *listClientAppsInput) (*pageOutput[*resource.ClientApp], error) {
@@ -120,18 +128,18 @@ func (a *api) listClientApps(ctx context.Context, in *listClientAppsInput) (*pag
 	}
 	where := in.where()
 	where["environment"] = in.Environment
-	return list(ctx, a.docs.ClientApps, in.PageParams, where)
+	return a.clientApps.list(ctx, in.PageParams, where)
 }
 
-func (a *api) getClientApp(ctx context.Context, in *ClientAppParams) (*clientAppOutput, error) {
+func (a *api) getClientApp(ctx context.Context, in *getClientAppInput) (*clientAppOutput, error) {
 	if _, err := a.gateway(ctx, in.GatewayID); err != nil {
 		return nil, err
 	}
-	app, err := a.docs.ClientApps.Get(ctx, in.id())
+	app, err := a.clientApps.Get(ctx, in.id())
 	if err != nil {
 		return nil, in.missing(err)
 	}
-	return found(app), nil
+	return a.clientApps.await(ctx, found(app), in.WaitParams)
 }
 
 func (in *ClientAppParams) missing(err error) error {
@@ -142,21 +150,21 @@ func (a *api) changeClientApp(ctx context.Context, in *changeClientAppInput) (*c
 	if _, err := a.livingGateway(ctx, in.GatewayID); err != nil {
 		return nil, err
 	}
-	app, err := change(ctx, a, a.docs.ClientApps, resource.KindClientApp, in.id(),
+	app, err := a.clientApps.change(ctx, in.id(),
 		mongostore.Intent{State: in.Body.State, IfGeneration: in.generation()})
 	if err != nil {
 		return nil, in.missing(err)
 	}
-	return accepted(app, in.location()), nil
+	return a.clientApps.await(ctx, accepted(app, in.location()), in.WaitParams)
 }
 
 func (a *api) deleteClientApp(ctx context.Context, in *deleteClientAppInput) (*clientAppOutput, error) {
 	if _, err := a.gateway(ctx, in.GatewayID); err != nil {
 		return nil, err
 	}
-	app, err := remove(ctx, a, a.docs.ClientApps, resource.KindClientApp, in.id(), in.MatchParams)
+	app, err := a.clientApps.remove(ctx, in.id(), in.MatchParams)
 	if err != nil {
 		return nil, in.missing(err)
 	}
-	return accepted(app, in.location()), nil
+	return a.clientApps.await(ctx, accepted(app, in.location()), in.WaitParams)
 }

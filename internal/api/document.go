@@ -59,29 +59,27 @@ func (m MatchParams) generation() *int64 {
 
 // change sets a document's intent, wakes the task services, and says in words
 // why it could not.
-func change[D engine.Document](
-	ctx context.Context, a *api, store *mongostore.Store[D], kind resource.Kind, id string, intent mongostore.Intent,
-) (D, error) {
+func (c *collection[D]) change(ctx context.Context, id string, intent mongostore.Intent) (D, error) {
 	var none D
-	now, err := store.Now(ctx)
+	now, err := c.Now(ctx)
 	if err != nil {
 		return none, err
 	}
 	intent.Unless = append(intent.Unless, resource.Deleted)
 	intent.Append = note(entry(ctx, now, intent, ""))
-	doc, err := store.SetIntent(ctx, id, intent)
+	doc, err := c.SetIntent(ctx, id, intent)
 	if err == nil {
-		a.docs.Hint(kind, id)
+		c.api.docs.Hint(c.kind, id)
 		return doc, nil
 	}
 	if !errors.Is(err, mongostore.ErrConflict) {
 		return none, err
 	}
-	present, err := store.Get(ctx, id)
+	present, err := c.Get(ctx, id)
 	if err != nil {
 		return none, err
 	}
-	return none, refused(kind, present.Lifecycle(), intent)
+	return none, refused(c.kind, present.Lifecycle(), intent)
 }
 
 // refused says why an intent was refused.
@@ -99,27 +97,25 @@ func refused(kind resource.Kind, m *engine.Meta, intent mongostore.Intent) error
 }
 
 // insert adds a document, with who asked for it.
-func insert[D engine.Document](ctx context.Context, store *mongostore.Store[D], doc D) error {
+func (c *collection[D]) insert(ctx context.Context, doc D) error {
 	if audited, ok := any(doc).(interface{ Note(resource.AuditEntry) }); ok {
-		now, err := store.Now(ctx)
+		now, err := c.Now(ctx)
 		if err != nil {
 			return err
 		}
 		audited.Note(entry(ctx, now, mongostore.Intent{State: doc.Lifecycle().State}, ""))
 	}
-	return store.Insert(ctx, doc)
+	return c.Insert(ctx, doc)
 }
 
 // remove asks for a document to be deleted; asking again changes nothing.
-func remove[D engine.Document](
-	ctx context.Context, a *api, store *mongostore.Store[D], kind resource.Kind, id string, match MatchParams,
-) (D, error) {
-	doc, err := change(ctx, a, store, kind, id, mongostore.Intent{State: resource.Deleted, IfGeneration: match.generation()})
+func (c *collection[D]) remove(ctx context.Context, id string, match MatchParams) (D, error) {
+	doc, err := c.change(ctx, id, mongostore.Intent{State: resource.Deleted, IfGeneration: match.generation()})
 	var p *Problem
 	if !errors.As(err, &p) {
 		return doc, err
 	}
-	now, getErr := store.Get(ctx, id)
+	now, getErr := c.Get(ctx, id)
 	if getErr == nil && now.Lifecycle().State == resource.Deleted {
 		return now, nil
 	}

@@ -142,7 +142,7 @@ func (a *api) described(ctx context.Context, kind resource.Kind, h *resource.Hea
 	e := a.explain(kind, &h.Meta, nil, now)
 	if _, driven := a.Explain[kind]; !driven && e.Condition != engine.IsSettled {
 		f := &family{id: h.GatewayID, now: now}
-		gw, err := a.docs.ApiGateways.Get(ctx, h.GatewayID)
+		gw, err := a.gateways.Get(ctx, h.GatewayID)
 		if err != nil && !errors.Is(err, mongostore.ErrNotFound) {
 			return nil, e, err
 		}

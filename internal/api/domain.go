@@ -21,6 +21,7 @@ const (
 type bindInput struct {
 	GatewayParams
 	MatchParams
+	WaitParams
 	Body customDomain
 }
 
@@ -39,6 +40,7 @@ func (in *customDomain) Resolve(_ huma.Context, at *huma.PathBuffer) []error {
 type unbindInput struct {
 	GatewayParams
 	MatchParams
+	WaitParams
 }
 
 type domainOutput = documentOutput[*resource.RuntimeDomain]
@@ -47,15 +49,15 @@ func (a *api) domainRoutes() {
 	register(a, operation{
 		method: http.MethodGet, path: domainPath, id: "getRuntimeDomain", tag: tagDomain, role: Viewer,
 		summary: "Read where a gateway is reached", description: "A custom domain is served once customDomainReady names it.",
-	}, func(ctx context.Context, in *GatewayParams) (*domainOutput, error) {
+	}, func(ctx context.Context, in *getGatewayInput) (*domainOutput, error) {
 		if _, err := a.gateway(ctx, in.GatewayID); err != nil {
 			return nil, err
 		}
-		domain, err := a.docs.RuntimeDomains.Get(ctx, in.GatewayID)
+		domain, err := a.domains.Get(ctx, in.GatewayID)
 		if err != nil {
 			return nil, missing(err, "gateway %s has no runtime domain (yet)", in.GatewayID)
 		}
-		return found(domain), nil
+		return a.domains.await(ctx, found(domain), in.WaitParams)
 	})
 	register(a, operation{
 		method: http.MethodPut, path: customDomainPath, id: "bindCustomDomain", tag: tagDomain, role: Editor,
@@ -80,7 +82,7 @@ func (a *api) bindDomain(ctx context.Context, in *bindInput) (*domainOutput, err
 			return nil, invalid("body.domain", domain, "%s belongs to region %s: bind a domain of your own", domain, region.Name)
 		}
 	}
-	doc, err := change(ctx, a, a.docs.RuntimeDomains, resource.KindRuntimeDomain, gw.ID, mongostore.Intent{
+	doc, err := a.domains.change(ctx, gw.ID, mongostore.Intent{
 		Fields: map[string]any{"customDomain": domain}, IfGeneration: in.generation(),
 	})
 	if errors.Is(err, mongostore.ErrExists) {
@@ -90,7 +92,7 @@ func (a *api) bindDomain(ctx context.Context, in *bindInput) (*domainOutput, err
 	if err != nil {
 		return nil, notReady(err, gw, "runtime domain")
 	}
-	return accepted(doc, gatewayPath(gw.ID)+"/runtime-domain"), nil
+	return a.domains.await(ctx, accepted(doc, gatewayPath(gw.ID)+"/runtime-domain"), in.WaitParams)
 }
 
 func (a *api) unbindDomain(ctx context.Context, in *unbindInput) (*domainOutput, error) {
@@ -98,16 +100,16 @@ func (a *api) unbindDomain(ctx context.Context, in *unbindInput) (*domainOutput,
 	if err != nil {
 		return nil, err
 	}
-	doc, err := a.docs.RuntimeDomains.Get(ctx, gw.ID)
+	doc, err := a.domains.Get(ctx, gw.ID)
 	if err == nil && doc.CustomDomain != "" {
-		doc, err = change(ctx, a, a.docs.RuntimeDomains, resource.KindRuntimeDomain, gw.ID, mongostore.Intent{
+		doc, err = a.domains.change(ctx, gw.ID, mongostore.Intent{
 			Fields: map[string]any{"customDomain": nil}, IfGeneration: in.generation(),
 		})
 	}
 	if err != nil {
 		return nil, notReady(err, gw, "runtime domain")
 	}
-	return accepted(doc, gatewayPath(gw.ID)+"/runtime-domain"), nil
+	return a.domains.await(ctx, accepted(doc, gatewayPath(gw.ID)+"/runtime-domain"), in.WaitParams)
 }
 
 // notReady says that what a gateway's own steps make is not there yet.

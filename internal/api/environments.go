@@ -17,6 +17,11 @@ type EnvironmentParams struct {
 	EnvironmentParam
 }
 
+type getEnvironmentInput struct {
+	EnvironmentParams
+	WaitParams
+}
+
 type ChildrenParams struct {
 	GatewayParams
 	PageParams
@@ -35,20 +40,20 @@ func (a *api) environmentRoutes() {
 		if _, err := a.gateway(ctx, in.GatewayID); err != nil {
 			return nil, err
 		}
-		return list(ctx, a.docs.Environments, in.PageParams, in.where())
+		return a.environments.list(ctx, in.PageParams, in.where())
 	})
 	register(a, operation{
 		method: http.MethodGet, path: path + "/{environment}", id: "getEnvironment", tag: "Environments", role: Viewer,
 		summary: "Read an environment",
-	}, func(ctx context.Context, in *EnvironmentParams) (*documentOutput[*resource.Environment], error) {
+	}, func(ctx context.Context, in *getEnvironmentInput) (*documentOutput[*resource.Environment], error) {
 		if _, err := a.gateway(ctx, in.GatewayID); err != nil {
 			return nil, err
 		}
-		env, err := a.docs.Environments.Get(ctx, resource.EnvironmentName(in.GatewayID, in.Environment))
+		env, err := a.environments.Get(ctx, resource.EnvironmentName(in.GatewayID, in.Environment))
 		if err != nil {
 			return nil, missing(err, "gateway %s has no environment %s (yet)", in.GatewayID, in.Environment)
 		}
-		return found(env), nil
+		return a.environments.await(ctx, found(env), in.WaitParams)
 	})
 }
 
@@ -56,14 +61,14 @@ func (a *api) databaseRoutes() {
 	register(a, operation{
 		method: http.MethodGet, path: gatewaysPath + "/{gatewayId}/database", id: "getDatabase", tag: "Database", role: Viewer,
 		summary: "Read a gateway's database", description: "The gateway's own steps make and drop it. Its password is in the Kubernetes Secret and nowhere else.",
-	}, func(ctx context.Context, in *GatewayParams) (*documentOutput[*resource.Database], error) {
+	}, func(ctx context.Context, in *getGatewayInput) (*documentOutput[*resource.Database], error) {
 		if _, err := a.gateway(ctx, in.GatewayID); err != nil {
 			return nil, err
 		}
-		db, err := a.docs.Databases.Get(ctx, in.GatewayID)
+		db, err := a.databases.Get(ctx, in.GatewayID)
 		if err != nil {
 			return nil, missing(err, "gateway %s has no database (yet)", in.GatewayID)
 		}
-		return found(db), nil
+		return a.databases.await(ctx, found(db), in.WaitParams)
 	})
 }

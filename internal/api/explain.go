@@ -81,7 +81,7 @@ func (a *api) family(ctx context.Context, id string) (*family, error) {
 	if gone != nil && (!errors.As(gone, &p) || p.Code != CodeNotFound || !callerOf(ctx).Operator()) {
 		return nil, gone
 	}
-	now, err := a.docs.ApiGateways.Now(ctx)
+	now, err := a.gateways.Now(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -32,18 +32,16 @@ func follow(intent *mongostore.Intent, gw *resource.ApiGateway, wanted engine.St
 // stillWanted looks at the gateway again after a document beneath it was set
 // Active: one that was stopped meanwhile may have turned its children off
 // before, and would leave this one on.
-func stillWanted[D engine.Document](
-	ctx context.Context, a *api, store *mongostore.Store[D], kind resource.Kind, gatewayID string, doc D,
-) (D, error) {
+func (c *collection[D]) stillWanted(ctx context.Context, gatewayID string, doc D) (D, error) {
 	if doc.Lifecycle().State != resource.Active {
 		return doc, nil
 	}
-	gw, err := a.docs.ApiGateways.Get(ctx, gatewayID)
+	gw, err := c.api.gateways.Get(ctx, gatewayID)
 	if err != nil {
 		return doc, missing(err, "gateway %s is gone", gatewayID)
 	}
 	if stateBeneath(gw, resource.Active) == resource.Active {
 		return doc, nil
 	}
-	return change(ctx, a, store, kind, doc.Lifecycle().ID, mongostore.Intent{State: resource.Inactive})
+	return c.change(ctx, doc.Lifecycle().ID, mongostore.Intent{State: resource.Inactive})
 }

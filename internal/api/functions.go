@@ -20,6 +20,7 @@ const (
 
 type createFunctionInput struct {
 	GatewayParams
+	WaitParams
 	Body newFunction
 }
 
@@ -54,9 +55,15 @@ func (in *FunctionParams) missing(err error) error {
 	return missing(err, "gateway %s has no function %s", in.GatewayID, in.Name)
 }
 
+type getFunctionInput struct {
+	FunctionParams
+	WaitParams
+}
+
 type changeFunctionInput struct {
 	FunctionParams
 	MatchParams
+	WaitParams
 	Body functionChange
 }
 
@@ -80,6 +87,7 @@ func (in *functionChange) Resolve(_ huma.Context, at *huma.PathBuffer) []error {
 type deleteFunctionInput struct {
 	FunctionParams
 	MatchParams
+	WaitParams
 }
 
 type functionOutput = documentOutput[*resource.CloudFunction]
@@ -118,35 +126,35 @@ func (a *api) createFunction(ctx context.Context, in *createFunctionInput) (*fun
 		GatewayID: gw.ID, Region: gw.Region, Name: in.Body.Name,
 		Runtime: in.Body.Runtime, Code: in.Body.Code, Version: 1,
 	}
-	if err := insertChild(ctx, a, a.docs.CloudFunctions, resource.KindCloudFunction, gw.ID, fn); err != nil {
+	if err := a.functions.insertChild(ctx, gw.ID, fn); err != nil {
 		return nil, err
 	}
-	return created(fn, at.location()), nil
+	return a.functions.await(ctx, created(fn, at.location()), in.WaitParams)
 }
 
 func (a *api) listFunctions(ctx context.Context, in *ChildrenParams) (*pageOutput[*resource.CloudFunction], error) {
 	if _, err := a.gateway(ctx, in.GatewayID); err != nil {
 		return nil, err
 	}
-	return list(ctx, a.docs.CloudFunctions, in.PageParams, in.where(), "code")
+	return a.functions.list(ctx, in.PageParams, in.where(), "code")
 }
 
-func (a *api) getFunction(ctx context.Context, in *FunctionParams) (*functionOutput, error) {
+func (a *api) getFunction(ctx context.Context, in *getFunctionInput) (*functionOutput, error) {
 	if _, err := a.gateway(ctx, in.GatewayID); err != nil {
 		return nil, err
 	}
-	fn, err := a.docs.CloudFunctions.Get(ctx, in.id())
+	fn, err := a.functions.Get(ctx, in.id())
 	if err != nil {
 		return nil, in.missing(err)
 	}
-	return found(fn), nil
+	return a.functions.await(ctx, found(fn), in.WaitParams)
 }
 
 func (a *api) changeFunction(ctx context.Context, in *changeFunctionInput) (*functionOutput, error) {
 	if _, err := a.livingGateway(ctx, in.GatewayID); err != nil {
 		return nil, err
 	}
-	fn, err := a.docs.CloudFunctions.Get(ctx, in.id())
+	fn, err := a.functions.Get(ctx, in.id())
 	if err != nil {
 		return nil, in.missing(err)
 	}
@@ -162,11 +170,11 @@ func (a *api) changeFunction(ctx context.Context, in *changeFunctionInput) (*fun
 	if in.Body.Runtime != nil {
 		intent.Fields["runtime"] = *in.Body.Runtime
 	}
-	fn, err = change(ctx, a, a.docs.CloudFunctions, resource.KindCloudFunction, in.id(), intent)
+	fn, err = a.functions.change(ctx, in.id(), intent)
 	if err != nil {
 		return nil, in.missing(err)
 	}
-	return accepted(fn, in.location()), nil
+	return a.functions.await(ctx, accepted(fn, in.location()), in.WaitParams)
 }
 
 func (a *api) deleteFunction(ctx context.Context, in *deleteFunctionInput) (*functionOutput, error) {
@@ -180,11 +188,11 @@ func (a *api) deleteFunction(ctx context.Context, in *deleteFunctionInput) (*fun
 	if len(users) > 0 {
 		return nil, fail(CodeInUse, "function %s is used by %s: change or delete those first", in.Name, strings.Join(users, ", "))
 	}
-	fn, err := remove(ctx, a, a.docs.CloudFunctions, resource.KindCloudFunction, in.id(), in.MatchParams)
+	fn, err := a.functions.remove(ctx, in.id(), in.MatchParams)
 	if err != nil {
 		return nil, in.missing(err)
 	}
-	return accepted(fn, in.location()), nil
+	return a.functions.await(ctx, accepted(fn, in.location()), in.WaitParams)
 }
 
 // usersOf names the stages and triggers that refer to a function.
@@ -192,7 +200,7 @@ func (a *api) usersOf(ctx context.Context, gatewayID, function string) ([]string
 	var users []string
 	all := PageParams{Limit: maxChildren}
 	where := map[string]string{"gatewayId": gatewayID}
-	stages, err := list(ctx, a.docs.Stages, all, where)
+	stages, err := a.stages.list(ctx, all, where)
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +212,7 @@ func (a *api) usersOf(ctx context.Context, gatewayID, function string) ([]string
 		}
 	}
 	where["function"] = function
-	triggers, err := list(ctx, a.docs.CronTriggers, all, where)
+	triggers, err := a.triggers.list(ctx, all, where)
 	if err != nil {
 		return nil, err
 	}

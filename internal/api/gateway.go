@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/lockstep-io/lockstep/internal/resource"
-	"github.com/lockstep-io/lockstep/pkg/engine"
 	"github.com/lockstep-io/lockstep/pkg/engine/mongostore"
 )
 
@@ -21,7 +20,7 @@ func gatewayPath(id string) string { return gatewaysPath + "/" + id }
 // gateway reads the gateway that a request is about. To those who may not see
 // it, it is not there.
 func (a *api) gateway(ctx context.Context, id string) (*resource.ApiGateway, error) {
-	gw, err := a.docs.ApiGateways.Get(ctx, id)
+	gw, err := a.gateways.Get(ctx, id)
 	if err == nil && !callerOf(ctx).Sees(tenantOf(gw)) {
 		err = mongostore.ErrNotFound
 	}
@@ -56,10 +55,8 @@ func (a *api) livingGateway(ctx context.Context, id string) (*resource.ApiGatewa
 // insertChild adds a document beneath a gateway. The gateway's intent is
 // looked at again after the insert: one that was deleted meanwhile may have
 // counted its children before, so what was made for it is given up at once.
-func insertChild[D engine.Document](
-	ctx context.Context, a *api, store *mongostore.Store[D], kind resource.Kind, gatewayID string, doc D,
-) error {
-	now, err := store.Now(ctx)
+func (c *collection[D]) insertChild(ctx context.Context, gatewayID string, doc D) error {
+	now, err := c.Now(ctx)
 	if err != nil {
 		return err
 	}
@@ -69,32 +66,32 @@ func insertChild[D engine.Document](
 	// tokens begin with the time, so that they are above those of the one
 	// before it, which objects may still carry.
 	m.LockToken = now.UnixMilli()
-	if err := insert(ctx, store, doc); err != nil {
-		return taken(ctx, store, kind, m.ID, err)
+	if err := c.insert(ctx, doc); err != nil {
+		return c.taken(ctx, m.ID, err)
 	}
-	gw, err := a.docs.ApiGateways.Get(ctx, gatewayID)
+	gw, err := c.api.gateways.Get(ctx, gatewayID)
 	gone := errors.Is(err, mongostore.ErrNotFound)
 	if err != nil && !gone {
 		return err
 	}
 	if !gone && gw.State != resource.Deleted {
-		a.docs.Hint(kind, m.ID)
+		c.api.docs.Hint(c.kind, m.ID)
 		return nil
 	}
-	if _, err := change(ctx, a, store, kind, m.ID, mongostore.Intent{State: resource.Deleted}); err != nil &&
+	if _, err := c.change(ctx, m.ID, mongostore.Intent{State: resource.Deleted}); err != nil &&
 		!errors.Is(err, mongostore.ErrNotFound) {
 		return err
 	}
-	return fail(CodeGatewayDeleted, "gateway %s was deleted meanwhile: %s %s is not made", gatewayID, kind, m.ID)
+	return fail(CodeGatewayDeleted, "gateway %s was deleted meanwhile: %s %s is not made", gatewayID, c.kind, m.ID)
 }
 
 // taken says in words that a name is taken, by whom and for how long.
-func taken[D engine.Document](ctx context.Context, store *mongostore.Store[D], kind resource.Kind, id string, err error) error {
+func (c *collection[D]) taken(ctx context.Context, id string, err error) error {
 	if !errors.Is(err, mongostore.ErrExists) {
 		return err
 	}
-	if doc, getErr := store.Get(ctx, id); getErr == nil && doc.Lifecycle().State == resource.Deleted {
-		return fail(CodeExists, "%s %s is still being deleted: try again once it is gone", kind, id)
+	if doc, getErr := c.Get(ctx, id); getErr == nil && doc.Lifecycle().State == resource.Deleted {
+		return fail(CodeExists, "%s %s is still being deleted: try again once it is gone", c.kind, id)
 	}
-	return fail(CodeExists, "%s %s exists already: choose another name, or change it by PATCH", kind, id)
+	return fail(CodeExists, "%s %s exists already: choose another name, or change it by PATCH", c.kind, id)
 }

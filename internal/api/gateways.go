@@ -14,6 +14,7 @@ import (
 const tagGateways = "Gateways"
 
 type createGatewayInput struct {
+	WaitParams
 	Body newGateway
 }
 
@@ -43,9 +44,15 @@ type listGatewaysInput struct {
 	Name   string `query:"name" maxLength:"63" doc:"Only those of this name."`
 }
 
+type getGatewayInput struct {
+	GatewayParams
+	WaitParams
+}
+
 type changeGatewayInput struct {
 	GatewayParams
 	MatchParams
+	WaitParams
 	Body gatewayChange
 }
 
@@ -70,6 +77,7 @@ func (in *gatewayChange) Resolve(_ huma.Context, at *huma.PathBuffer) []error {
 type deleteGatewayInput struct {
 	GatewayParams
 	MatchParams
+	WaitParams
 }
 
 func (a *api) gatewayRoutes() {
@@ -114,11 +122,11 @@ func (a *api) createGateway(ctx context.Context, in *createGatewayInput) (*docum
 		Meta:      engine.Meta{ID: id, State: in.Body.State, Phase: resource.PhaseCreating, Generation: 1},
 		GatewayID: id, Name: in.Body.Name, Region: region.Name, Tenant: tenant, Runtime: in.Body.Runtime.runtime(),
 	}
-	if err := insert(ctx, a.docs.ApiGateways, gw); err != nil {
+	if err := a.gateways.insert(ctx, gw); err != nil {
 		return nil, err
 	}
 	a.docs.Hint(resource.KindApiGateway, id)
-	return created(gw, gatewayPath(id)), nil
+	return a.gateways.await(ctx, created(gw, gatewayPath(id)), in.WaitParams)
 }
 
 // tenantFor is who will own what a caller makes.
@@ -139,15 +147,15 @@ func (a *api) listGateways(ctx context.Context, in *listGatewaysInput) (*pageOut
 	if caller := callerOf(ctx); !caller.Operator() {
 		where["tenant"] = caller.Tenant
 	}
-	return list(ctx, a.docs.ApiGateways, in.PageParams, where)
+	return a.gateways.list(ctx, in.PageParams, where)
 }
 
-func (a *api) getGateway(ctx context.Context, in *GatewayParams) (*documentOutput[*resource.ApiGateway], error) {
+func (a *api) getGateway(ctx context.Context, in *getGatewayInput) (*documentOutput[*resource.ApiGateway], error) {
 	gw, err := a.gateway(ctx, in.GatewayID)
 	if err != nil {
 		return nil, err
 	}
-	return found(gw), nil
+	return a.gateways.await(ctx, found(gw), in.WaitParams)
 }
 
 func (a *api) changeGateway(ctx context.Context, in *changeGatewayInput) (*documentOutput[*resource.ApiGateway], error) {
@@ -156,11 +164,11 @@ func (a *api) changeGateway(ctx context.Context, in *changeGatewayInput) (*docum
 	}
 	intent := in.Body.intent()
 	intent.IfGeneration = in.generation()
-	gw, err := change(ctx, a, a.docs.ApiGateways, resource.KindApiGateway, in.GatewayID, intent)
+	gw, err := a.gateways.change(ctx, in.GatewayID, intent)
 	if err != nil {
 		return nil, err
 	}
-	return accepted(gw, gatewayPath(gw.ID)), nil
+	return a.gateways.await(ctx, accepted(gw, gatewayPath(gw.ID)), in.WaitParams)
 }
 
 // intent is the change as the store makes it.
@@ -182,9 +190,9 @@ func (a *api) deleteGateway(ctx context.Context, in *deleteGatewayInput) (*docum
 	if _, err := a.gateway(ctx, in.GatewayID); err != nil {
 		return nil, err
 	}
-	gw, err := remove(ctx, a, a.docs.ApiGateways, resource.KindApiGateway, in.GatewayID, in.MatchParams)
+	gw, err := a.gateways.remove(ctx, in.GatewayID, in.MatchParams)
 	if err != nil {
 		return nil, err
 	}
-	return accepted(gw, gatewayPath(gw.ID)), nil
+	return a.gateways.await(ctx, accepted(gw, gatewayPath(gw.ID)), in.WaitParams)
 }

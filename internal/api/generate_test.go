@@ -56,6 +56,9 @@ func (g *generator) request(op *operation, wild float64) request {
 	if g.Float64() < wild/4 {
 		query.Set("unheardOf", "1")
 	}
+	if query.Has("wait") {
+		query.Set("timeout", g.pick("10ms", "30ms", "10ms", "nonsense", "-1s", "11m"))
+	}
 	if len(query) > 0 {
 		r.path += "?" + query.Encode()
 	}
@@ -100,7 +103,7 @@ var fitting = map[string][]string{
 	"If-Match": {"*", `"1"`, `"2"`, `"99"`},
 	"cursor":   {""},
 	"runtime":  {"javascript", "python3"},
-	"wait":     {"phase:Creating", "state:Running"},
+	"wait":     {"phase:Created", "phase:Creating", "settled", "gone"},
 	"timeout":  {"10ms", "1s"},
 }
 

@@ -8,8 +8,6 @@ import (
 
 	"github.com/lockstep-io/lockstep/internal/documents"
 	"github.com/lockstep-io/lockstep/internal/resource"
-	"github.com/lockstep-io/lockstep/pkg/engine"
-	"github.com/lockstep-io/lockstep/pkg/engine/mongostore"
 )
 
 // PageParams are the parameters of every list.
@@ -59,9 +57,9 @@ type pageOutput[T any] struct {
 	Body Page[T]
 }
 
-// list reads a page of a store's documents, without their histories and audits.
-func list[D engine.Document](ctx context.Context, store *mongostore.Store[D], page PageParams, where map[string]string, hide ...string) (*pageOutput[D], error) {
-	docs, next, err := documents.List(ctx, store, documents.Query{
+// list reads a page of a collection's documents, without their histories and audits.
+func (c *collection[D]) list(ctx context.Context, page PageParams, where map[string]string, hide ...string) (*pageOutput[D], error) {
+	docs, next, err := documents.List(ctx, c.Store, documents.Query{
 		Where: where, After: page.Cursor.after(), Limit: page.Limit, Hide: append(hide, "history", resource.AuditField),
 	})
 	if err != nil {

@@ -34,6 +34,7 @@ const (
 	CodeInternal           Code = "internal"
 	CodeUnavailable        Code = "unavailable"
 	CodeWaitTimeout        Code = "wait_timeout"
+	CodeWaitHopeless       Code = "wait_hopeless"
 )
 
 // CodeInfo documents a code.
@@ -57,6 +58,7 @@ var Codes = []CodeInfo{
 	{CodeGatewayDeleted, http.StatusConflict, "The gateway is being deleted, which cannot be undone."},
 	{CodeConflict, http.StatusConflict, "The document is not as the change requires."},
 	{CodeNotReady, http.StatusConflict, "What is to be changed has not been made yet."},
+	{CodeWaitHopeless, http.StatusConflict, "What is waited for will not come by itself; detail says why."},
 	{CodeInUse, http.StatusConflict, "Others refer to what is to be deleted."},
 	{CodePreconditionFailed, http.StatusPreconditionFailed, "The document has changed since the ETag in If-Match was given."},
 	{CodeTooLarge, http.StatusRequestEntityTooLarge, "The body is larger than the route allows."},
@@ -125,6 +127,14 @@ func Unavailable(detail string, cause error) *Problem {
 // with adds what is wrong at a location.
 func (p *Problem) with(location string, value any, format string, args ...any) *Problem {
 	p.Errors = append(p.Errors, &huma.ErrorDetail{Location: location, Value: value, Message: fmt.Sprintf(format, args...)})
+	return p
+}
+
+// at says where the document is that the problem is about.
+func (p *Problem) at(location string) *Problem {
+	if location != "" {
+		p.headers = http.Header{"Location": {location}}
+	}
 	return p
 }
 

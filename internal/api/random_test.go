@@ -135,7 +135,7 @@ func (r *randomRun) nothingLost() {
 		if err != nil {
 			r.t.Fatal(err)
 		}
-		if int(n) != r.made[op] {
+		if int(n) < r.made[op] { // more, where a wait for one took too long
 			r.t.Errorf("%d documents of %s, but %d were made", n, kind, r.made[op])
 		}
 	}

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"reflect"
 	"strings"
 	"time"
 
@@ -34,6 +35,13 @@ func register[I, O any](a *api, op operation, handle func(context.Context, *I) (
 	if _, ok := any(new(I)).(conditional); ok {
 		h.Errors = append(h.Errors, http.StatusPreconditionFailed)
 	}
+	if _, ok := any(new(I)).(patient); ok {
+		h.Errors = append(h.Errors, http.StatusGatewayTimeout, http.StatusConflict)
+		h.Responses = map[string]*huma.Response{"204": {Description: "What was waited for is that it is gone, and it is."}}
+		if op.status != 0 && op.status != http.StatusOK {
+			h.Responses["200"] = a.reachedResponse(reflect.TypeFor[O]())
+		}
+	}
 	if op.role > Anyone {
 		h.Security = []map[string][]string{{bearer: {}}}
 		h.Extensions = map[string]any{"x-role": op.role.String()}
@@ -55,6 +63,15 @@ func register[I, O any](a *api, op operation, handle func(context.Context, *I) (
 
 // conditional inputs have an If-Match.
 type conditional interface{ generation() *int64 }
+
+// reachedResponse describes an answer after a wait: the document as it is then.
+func (a *api) reachedResponse(output reflect.Type) *huma.Response {
+	body, _ := output.FieldByName("Body")
+	return &huma.Response{
+		Description: "What was waited for has come.",
+		Content:     map[string]*huma.MediaType{"application/json": {Schema: a.huma.OpenAPI().Components.Schemas.Schema(body.Type, true, "")}},
+	}
+}
 
 // patient inputs ask for more time than a request has.
 type patient interface{ extra() time.Duration }

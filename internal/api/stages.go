@@ -25,9 +25,15 @@ type routeInput struct {
 	Function string   `json:"function" maxLength:"40" doc:"The name of one of the gateway's functions."`
 }
 
+type getStageInput struct {
+	EnvironmentParams
+	WaitParams
+}
+
 type publishInput struct {
 	EnvironmentParams
 	MatchParams
+	WaitParams
 	Body publication
 }
 
@@ -44,6 +50,7 @@ func (in *publication) Resolve(_ huma.Context, at *huma.PathBuffer) []error {
 type changeStageInput struct {
 	EnvironmentParams
 	MatchParams
+	WaitParams
 	Body stageChange
 }
 
@@ -111,13 +118,13 @@ func (a *api) stageRoutes() {
 		status: http.StatusAccepted, summary: "Publish routes and their functions to an environment",
 		description: "While the gateway is stopped, they are kept and published when it starts.",
 	}, func(ctx context.Context, in *publishInput) (*stageOutput, error) {
-		return a.publish(ctx, in.EnvironmentParams, in.MatchParams, stageChange{Routes: &in.Body.Routes})
+		return a.publish(ctx, in.EnvironmentParams, in.MatchParams, in.WaitParams, stageChange{Routes: &in.Body.Routes})
 	})
 	register(a, operation{
 		method: http.MethodPatch, path: stagePath, id: "changeStage", tag: tagStages, role: Editor,
 		status: http.StatusAccepted, summary: "Change what is wanted of a stage",
 	}, func(ctx context.Context, in *changeStageInput) (*stageOutput, error) {
-		return a.publish(ctx, in.EnvironmentParams, in.MatchParams, in.Body)
+		return a.publish(ctx, in.EnvironmentParams, in.MatchParams, in.WaitParams, in.Body)
 	})
 }
 
@@ -125,21 +132,21 @@ func (a *api) listStages(ctx context.Context, in *ChildrenParams) (*pageOutput[*
 	if _, err := a.gateway(ctx, in.GatewayID); err != nil {
 		return nil, err
 	}
-	return list(ctx, a.docs.Stages, in.PageParams, in.where())
+	return a.stages.list(ctx, in.PageParams, in.where())
 }
 
-func (a *api) getStage(ctx context.Context, in *EnvironmentParams) (*stageOutput, error) {
+func (a *api) getStage(ctx context.Context, in *getStageInput) (*stageOutput, error) {
 	if _, err := a.gateway(ctx, in.GatewayID); err != nil {
 		return nil, err
 	}
-	stage, err := a.docs.Stages.Get(ctx, resource.EnvironmentName(in.GatewayID, in.Environment))
+	stage, err := a.stages.Get(ctx, resource.EnvironmentName(in.GatewayID, in.Environment))
 	if err != nil {
 		return nil, missing(err, "gateway %s has no stage %s (yet)", in.GatewayID, in.Environment)
 	}
-	return found(stage), nil
+	return a.stages.await(ctx, found(stage), in.WaitParams)
 }
 
-func (a *api) publish(ctx context.Context, in EnvironmentParams, match MatchParams, to stageChange) (*stageOutput, error) {
+func (a *api) publish(ctx context.Context, in EnvironmentParams, match MatchParams, wait WaitParams, to stageChange) (*stageOutput, error) {
 	gw, err := a.livingGateway(ctx, in.GatewayID)
 	if err != nil {
 		return nil, err
@@ -153,20 +160,20 @@ func (a *api) publish(ctx context.Context, in EnvironmentParams, match MatchPara
 			return nil, err
 		}
 	}
-	stage, err := change(ctx, a, a.docs.Stages, resource.KindStage, resource.EnvironmentName(gw.ID, in.Environment), intent)
+	stage, err := a.stages.change(ctx, resource.EnvironmentName(gw.ID, in.Environment), intent)
 	if err != nil {
 		return nil, notReady(err, gw, "stage "+in.Environment)
 	}
-	if stage, err = stillWanted(ctx, a, a.docs.Stages, resource.KindStage, gw.ID, stage); err != nil {
+	if stage, err = a.stages.stillWanted(ctx, gw.ID, stage); err != nil {
 		return nil, err
 	}
-	return accepted(stage, gatewayPath(gw.ID)+"/stages/"+in.Environment), nil
+	return a.stages.await(ctx, accepted(stage, gatewayPath(gw.ID)+"/stages/"+in.Environment), wait)
 }
 
 // routesOf makes the stored routes, each of which must lead to a function that
 // exists.
 func (a *api) routesOf(ctx context.Context, gatewayID string, in []routeInput) ([]resource.Route, error) {
-	functions, err := list(ctx, a.docs.CloudFunctions, PageParams{Limit: maxChildren}, map[string]string{"gatewayId": gatewayID}, "code")
+	functions, err := a.functions.list(ctx, PageParams{Limit: maxChildren}, map[string]string{"gatewayId": gatewayID}, "code")
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,7 @@ const (
 
 type createTriggerInput struct {
 	GatewayParams
+	WaitParams
 	Body newTrigger
 }
 
@@ -56,9 +57,15 @@ func (in *TriggerParams) missing(err error) error {
 	return missing(err, "gateway %s has no trigger %s", in.GatewayID, in.Name)
 }
 
+type getTriggerInput struct {
+	TriggerParams
+	WaitParams
+}
+
 type changeTriggerInput struct {
 	TriggerParams
 	MatchParams
+	WaitParams
 	Body triggerChange
 }
 
@@ -117,6 +124,7 @@ func orNil[T comparable](v T) any {
 type deleteTriggerInput struct {
 	TriggerParams
 	MatchParams
+	WaitParams
 }
 
 type triggerOutput = documentOutput[*resource.CronTrigger]
@@ -158,19 +166,19 @@ func (a *api) createTrigger(ctx context.Context, in *createTriggerInput) (*trigg
 		GatewayID: gw.ID, Region: gw.Region, Name: in.Body.Name,
 		Schedule: in.Body.Schedule, TimeZone: in.Body.TimeZone, Function: in.Body.Function, Suspended: in.Body.State == resource.Inactive,
 	}
-	if err := insertChild(ctx, a, a.docs.CronTriggers, resource.KindCronTrigger, gw.ID, trigger); err != nil {
+	if err := a.triggers.insertChild(ctx, gw.ID, trigger); err != nil {
 		return nil, err
 	}
-	trigger, err = stillWanted(ctx, a, a.docs.CronTriggers, resource.KindCronTrigger, gw.ID, trigger)
+	trigger, err = a.triggers.stillWanted(ctx, gw.ID, trigger)
 	if err != nil {
 		return nil, err
 	}
-	return created(trigger, at.location()), nil
+	return a.triggers.await(ctx, created(trigger, at.location()), in.WaitParams)
 }
 
 // mustHaveFunction refuses to refer to a function that is not there.
 func (a *api) mustHaveFunction(ctx context.Context, gatewayID, location, name string) error {
-	fn, err := a.docs.CloudFunctions.Get(ctx, functionID(gatewayID, name))
+	fn, err := a.functions.Get(ctx, functionID(gatewayID, name))
 	if errors.Is(err, mongostore.ErrNotFound) || err == nil && fn.State == resource.Deleted {
 		return noFunction(location, gatewayID, name)
 	}
@@ -181,18 +189,18 @@ func (a *api) listTriggers(ctx context.Context, in *ChildrenParams) (*pageOutput
 	if _, err := a.gateway(ctx, in.GatewayID); err != nil {
 		return nil, err
 	}
-	return list(ctx, a.docs.CronTriggers, in.PageParams, in.where())
+	return a.triggers.list(ctx, in.PageParams, in.where())
 }
 
-func (a *api) getTrigger(ctx context.Context, in *TriggerParams) (*triggerOutput, error) {
+func (a *api) getTrigger(ctx context.Context, in *getTriggerInput) (*triggerOutput, error) {
 	if _, err := a.gateway(ctx, in.GatewayID); err != nil {
 		return nil, err
 	}
-	trigger, err := a.docs.CronTriggers.Get(ctx, in.id())
+	trigger, err := a.triggers.Get(ctx, in.id())
 	if err != nil {
 		return nil, in.missing(err)
 	}
-	return found(trigger), nil
+	return a.triggers.await(ctx, found(trigger), in.WaitParams)
 }
 
 func (a *api) changeTrigger(ctx context.Context, in *changeTriggerInput) (*triggerOutput, error) {
@@ -207,24 +215,24 @@ func (a *api) changeTrigger(ctx context.Context, in *changeTriggerInput) (*trigg
 	}
 	intent := in.Body.intent(gw)
 	intent.IfGeneration = in.generation()
-	trigger, err := change(ctx, a, a.docs.CronTriggers, resource.KindCronTrigger, in.id(), intent)
+	trigger, err := a.triggers.change(ctx, in.id(), intent)
 	if err != nil {
 		return nil, in.missing(err)
 	}
-	trigger, err = stillWanted(ctx, a, a.docs.CronTriggers, resource.KindCronTrigger, gw.ID, trigger)
+	trigger, err = a.triggers.stillWanted(ctx, gw.ID, trigger)
 	if err != nil {
 		return nil, err
 	}
-	return accepted(trigger, in.location()), nil
+	return a.triggers.await(ctx, accepted(trigger, in.location()), in.WaitParams)
 }
 
 func (a *api) deleteTrigger(ctx context.Context, in *deleteTriggerInput) (*triggerOutput, error) {
 	if _, err := a.gateway(ctx, in.GatewayID); err != nil {
 		return nil, err
 	}
-	trigger, err := remove(ctx, a, a.docs.CronTriggers, resource.KindCronTrigger, in.id(), in.MatchParams)
+	trigger, err := a.triggers.remove(ctx, in.id(), in.MatchParams)
 	if err != nil {
 		return nil, in.missing(err)
 	}
-	return accepted(trigger, in.location()), nil
+	return a.triggers.await(ctx, accepted(trigger, in.location()), in.WaitParams)
 }
