@@ -4,7 +4,7 @@
 //	lockstep get|describe|explain|tree|watch KIND [ID]
 //	lockstep create|set|delete KIND …  [--wait]
 //	lockstep context add|use|list|remove
-//	lockstep doctor
+//	lockstep doctor|orphans
 //
 // Documents are shown as the server gave them (-o json, -o yaml), or as tables
 // whose columns are data, one list for each kind (kinds.go). Messages go to

@@ -59,7 +59,7 @@ func Commands(env *Env) []*cobra.Command {
 	commands := []*cobra.Command{
 		getCommand(env), describeCommand(env), explainCommand(env), treeCommand(env), watchCommand(env),
 		createCommand(env), setCommand(env), deleteCommand(env),
-		contextCommand(env), doctorCommand(env), exitCodesTopic(),
+		contextCommand(env), doctorCommand(env), orphansCommand(env), exitCodesTopic(),
 	}
 	for _, cmd := range commands {
 		cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {

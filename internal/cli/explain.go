@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -136,11 +137,15 @@ func (e *Env) explained(x *explanation) string {
 		b.WriteString(e.wrap("    ", "next: "+f.Next))
 		b.WriteString(e.wrap("    ", "fix:  "+f.Fix))
 	}
-	if len(x.Children) > 0 {
-		b.WriteString("\n" + e.paint(strong, "Beneath it:") + "\n\n")
-	}
+	title := "\n" + e.paint(strong, "Beneath it:") + "\n\n"
 	for i := range x.Children {
 		c := &x.Children[i]
+		// What a finding is about has been said.
+		if slices.ContainsFunc(x.Findings, func(f finding) bool { return string(f.Kind) == c.Kind && f.ID == c.ID }) {
+			continue
+		}
+		b.WriteString(title)
+		title = ""
 		b.WriteString(e.wrap("  ", fmt.Sprintf("%s %s (%s, %s, %s): %s",
 			c.Kind, c.ID, c.State, c.Phase, e.paint(moodOf(c.Condition), string(c.Condition)), c.Summary)))
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
 	"github.com/lockstep-io/lockstep/internal/resource"
@@ -220,7 +221,9 @@ func (p *progress) show(d *document) {
 func (p *progress) draw(status string) {
 	if p.env.Terminal {
 		p.clear()
-		line := fmt.Sprintf("  %s %s %s", p.env.paint(busy, "▸"), status, p.env.paint(faint, span(time.Since(p.began))))
+		// A line that is wider than the terminal could not be drawn over.
+		room := p.env.width() - len("  ▸  10m10s ")
+		line := fmt.Sprintf("  %s %s %s", p.env.paint(busy, "▸"), text.Trim(status, room), p.env.paint(faint, span(time.Since(p.began))))
 		fmt.Fprint(p.env.Err, line) //nolint:errcheck // as notef
 		p.drawn = true
 	} else if status != p.status && strings.Contains(status, ": ") {
