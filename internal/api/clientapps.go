@@ -24,6 +24,7 @@ type NameParam struct {
 
 type createClientAppInput struct {
 	GatewayParams
+	RepeatParams
 	WaitParams
 	Body newClientApp
 }
@@ -116,7 +117,7 @@ func (a *api) createClientApp(ctx context.Context, in *createClientAppInput) (*c
 		Meta:      engine.Meta{ID: at.id(), State: in.Body.State},
 		GatewayID: gw.ID, Region: gw.Region, Environment: in.Body.Environment, Name: in.Body.Name,
 	}
-	if err := a.clientApps.insertChild(ctx, gw.ID, app); err != nil {
+	if app, err = a.clientApps.insertChild(ctx, gw.ID, app); err != nil {
 		return nil, err
 	}
 	return a.clientApps.await(ctx, created(app, at.location()), in.WaitParams)

@@ -20,6 +20,7 @@ const (
 
 type createFunctionInput struct {
 	GatewayParams
+	RepeatParams
 	WaitParams
 	Body newFunction
 }
@@ -126,7 +127,7 @@ func (a *api) createFunction(ctx context.Context, in *createFunctionInput) (*fun
 		GatewayID: gw.ID, Region: gw.Region, Name: in.Body.Name,
 		Runtime: in.Body.Runtime, Code: in.Body.Code, Version: 1,
 	}
-	if err := a.functions.insertChild(ctx, gw.ID, fn); err != nil {
+	if fn, err = a.functions.insertChild(ctx, gw.ID, fn); err != nil {
 		return nil, err
 	}
 	return a.functions.await(ctx, created(fn, at.location()), in.WaitParams)

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/lockstep-io/lockstep/internal/resource"
 	"github.com/lockstep-io/lockstep/pkg/engine/mongostore"
@@ -55,10 +56,10 @@ func (a *api) livingGateway(ctx context.Context, id string) (*resource.ApiGatewa
 // insertChild adds a document beneath a gateway. The gateway's intent is
 // looked at again after the insert: one that was deleted meanwhile may have
 // counted its children before, so what was made for it is given up at once.
-func (c *collection[D]) insertChild(ctx context.Context, gatewayID string, doc D) error {
+func (c *collection[D]) insertChild(ctx context.Context, gatewayID string, doc D) (made D, err error) {
 	now, err := c.Now(ctx)
 	if err != nil {
-		return err
+		return made, err
 	}
 	m := doc.Lifecycle()
 	m.Phase, m.Generation = resource.PhaseCreating, 1
@@ -72,26 +73,36 @@ func (c *collection[D]) insertChild(ctx context.Context, gatewayID string, doc D
 	gw, err := c.api.gateways.Get(ctx, gatewayID)
 	gone := errors.Is(err, mongostore.ErrNotFound)
 	if err != nil && !gone {
-		return err
+		return made, err
 	}
 	if !gone && gw.State != resource.Deleted {
 		c.api.docs.Hint(c.kind, m.ID)
-		return nil
+		return doc, nil
 	}
 	if _, err := c.change(ctx, m.ID, mongostore.Intent{State: resource.Deleted}); err != nil &&
 		!errors.Is(err, mongostore.ErrNotFound) {
-		return err
+		return made, err
 	}
-	return fail(CodeGatewayDeleted, "gateway %s was deleted meanwhile: %s %s is not made", gatewayID, c.kind, m.ID)
+	return made, fail(CodeGatewayDeleted, "gateway %s was deleted meanwhile: %s %s is not made", gatewayID, c.kind, m.ID)
 }
 
-// taken says in words that a name is taken, by whom and for how long.
-func (c *collection[D]) taken(ctx context.Context, id string, err error) error {
+// clockSlack is more than the collections' ideas of the database's time differ.
+const clockSlack = time.Second
+
+// taken says in words that a name is taken, by whom and for how long. For a
+// request that repeats the one that took it, that is what it asked for.
+func (c *collection[D]) taken(ctx context.Context, id string, err error) (doc D, _ error) {
 	if !errors.Is(err, mongostore.ErrExists) {
-		return err
+		return doc, err
 	}
-	if doc, getErr := c.Get(ctx, id); getErr == nil && doc.Lifecycle().State == resource.Deleted {
-		return fail(CodeExists, "%s %s is still being deleted: try again once it is gone", c.kind, id)
+	before, getErr := c.Get(ctx, id)
+	switch repeated := repeatOf(ctx); {
+	case getErr != nil:
+		return doc, getErr
+	case repeated != nil && repeated.Again && !before.Lifecycle().CreatedAt.Before(repeated.StartedAt.Add(-clockSlack)):
+		return before, nil
+	case before.Lifecycle().State == resource.Deleted:
+		return doc, fail(CodeExists, "%s %s is still being deleted: try again once it is gone", c.kind, id)
 	}
-	return fail(CodeExists, "%s %s exists already: choose another name, or change it by PATCH", c.kind, id)
+	return doc, fail(CodeExists, "%s %s exists already: choose another name, or change it by PATCH", c.kind, id)
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -14,6 +15,7 @@ import (
 const tagGateways = "Gateways"
 
 type createGatewayInput struct {
+	RepeatParams
 	WaitParams
 	Body newGateway
 }
@@ -114,7 +116,7 @@ func (a *api) createGateway(ctx context.Context, in *createGatewayInput) (*docum
 	if err != nil {
 		return nil, err
 	}
-	id, err := a.docs.NewGatewayID(ctx)
+	id, again, err := a.newGatewayID(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +124,11 @@ func (a *api) createGateway(ctx context.Context, in *createGatewayInput) (*docum
 		Meta:      engine.Meta{ID: id, State: in.Body.State, Phase: resource.PhaseCreating, Generation: 1},
 		GatewayID: id, Name: in.Body.Name, Region: region.Name, Tenant: tenant, Runtime: in.Body.Runtime.runtime(),
 	}
-	if err := a.gateways.insert(ctx, gw); err != nil {
+	err = a.gateways.insert(ctx, gw)
+	if again && errors.Is(err, mongostore.ErrExists) {
+		gw, err = a.gateways.Get(ctx, id) // made by the request that this one repeats
+	}
+	if err != nil {
 		return nil, err
 	}
 	a.docs.Hint(resource.KindApiGateway, id)

@@ -33,6 +33,8 @@ const (
 	CodeRateLimited        Code = "rate_limited"
 	CodeInternal           Code = "internal"
 	CodeUnavailable        Code = "unavailable"
+	CodeKeyReused          Code = "idempotency_key_reused"
+	CodeInProgress         Code = "in_progress"
 	CodeWaitTimeout        Code = "wait_timeout"
 	CodeWaitHopeless       Code = "wait_hopeless"
 )
@@ -58,12 +60,14 @@ var Codes = []CodeInfo{
 	{CodeGatewayDeleted, http.StatusConflict, "The gateway is being deleted, which cannot be undone."},
 	{CodeConflict, http.StatusConflict, "The document is not as the change requires."},
 	{CodeNotReady, http.StatusConflict, "What is to be changed has not been made yet."},
+	{CodeInProgress, http.StatusConflict, "A request with the same Idempotency-Key is being answered."},
 	{CodeWaitHopeless, http.StatusConflict, "What is waited for will not come by itself; detail says why."},
 	{CodeInUse, http.StatusConflict, "Others refer to what is to be deleted."},
 	{CodePreconditionFailed, http.StatusPreconditionFailed, "The document has changed since the ETag in If-Match was given."},
 	{CodeTooLarge, http.StatusRequestEntityTooLarge, "The body is larger than the route allows."},
 	{CodeMediaType, http.StatusUnsupportedMediaType, "The body is not application/json."},
 	{CodeValidation, http.StatusUnprocessableEntity, "Fields or parameters have wrong values; errors names each, and the fix."},
+	{CodeKeyReused, http.StatusUnprocessableEntity, "The Idempotency-Key was used for another request."},
 	{CodeRateLimited, http.StatusTooManyRequests, "The caller has made too many requests; Retry-After says when to go on."},
 	{CodeInternal, http.StatusInternalServerError, "A fault of the service; the request's id finds it in the log."},
 	{CodeUnavailable, http.StatusServiceUnavailable, "The database cannot be reached; the same request may be made again after Retry-After."},

@@ -20,6 +20,7 @@ const (
 
 type createTriggerInput struct {
 	GatewayParams
+	RepeatParams
 	WaitParams
 	Body newTrigger
 }
@@ -166,7 +167,7 @@ func (a *api) createTrigger(ctx context.Context, in *createTriggerInput) (*trigg
 		GatewayID: gw.ID, Region: gw.Region, Name: in.Body.Name,
 		Schedule: in.Body.Schedule, TimeZone: in.Body.TimeZone, Function: in.Body.Function, Suspended: in.Body.State == resource.Inactive,
 	}
-	if err := a.triggers.insertChild(ctx, gw.ID, trigger); err != nil {
+	if trigger, err = a.triggers.insertChild(ctx, gw.ID, trigger); err != nil {
 		return nil, err
 	}
 	trigger, err = a.triggers.stillWanted(ctx, gw.ID, trigger)

@@ -29,6 +29,7 @@ type Documents struct {
 
 	headers  map[resource.Kind]*mongostore.Store[*resource.Header]
 	reserved *mongo.Collection
+	requests *mongo.Collection
 	hint     func(kind resource.Kind, id string)
 }
 
@@ -45,6 +46,7 @@ func Open(db *mongo.Database) *Documents {
 		CronTriggers:   open[*resource.CronTrigger](db, resource.KindCronTrigger),
 		headers:        map[resource.Kind]*mongostore.Store[*resource.Header]{},
 		reserved:       db.Collection("ReservedId"),
+		requests:       db.Collection("Request"),
 		hint:           func(resource.Kind, string) {},
 	}
 	for _, kind := range resource.Kinds {
@@ -94,7 +96,7 @@ var indexes = map[resource.Kind][]mongostore.Index{
 // EnsureIndexes creates what is missing and reports what differs. The rules
 // are those of the kinds that have a task service.
 func (d *Documents) EnsureIndexes(ctx context.Context, rules map[resource.Kind]engine.Rules) error {
-	var errs []error
+	errs := []error{d.ensureRequestIndex(ctx)}
 	for _, kind := range resource.Kinds {
 		errs = append(errs, d.headers[kind].EnsureIndexes(ctx, rules[kind], indexes[kind]...))
 	}
