@@ -27,7 +27,7 @@ type result struct {
 	refusals, steps, requests    int
 	lost                         map[string]int
 	histories, undecided         int
-	takeover                     map[string]time.Duration
+	takeovers                    []time.Duration
 	latest                       time.Duration
 }
 
@@ -169,6 +169,9 @@ type claimKey struct {
 	token    int64
 }
 
+// keyOf is the claim that a step or a request is made under.
+func keyOf(c *call) claimKey { return claimKey{c.Kind, c.Docs[0].ID, c.Docs[0].Token} }
+
 // claimsOf collects the claims that were answered.
 func claimsOf(calls []*call) map[claimKey]*held {
 	claims := map[claimKey]*held{}
@@ -206,7 +209,6 @@ var ending = []engine.ChangeKind{engine.Move, engine.Relock, engine.Fail, engine
 // measures how long a document waited for its next holder when the last one
 // had not ended its claim.
 func (w *world) checkExclusion(calls []*call) {
-	w.result.takeover = map[string]time.Duration{}
 	claims := claimsOf(calls)
 	for key, h := range claims {
 		next := claims[claimKey{key.kind, key.id, key.token + 1}]
@@ -219,7 +221,9 @@ func (w *world) checkExclusion(calls []*call) {
 		if waited < w.o.lock-5*time.Millisecond {
 			w.result.violate("exclusion", fmt.Sprintf("%s %s was claimed by %s (token %d) %s after %s was sure of it", key.kind, key.id, next.process, key.token+1, waited, h.process))
 		}
-		w.result.takeover[h.process] = max(w.result.takeover[h.process], waited)
+		if w.faults.killed[h.process] {
+			w.result.takeovers = append(w.result.takeovers, waited)
+		}
 	}
 }
 
@@ -229,11 +233,17 @@ const trustSlack = 1500 * time.Millisecond
 
 // checkTrust looks whether steps, and the requests they make, were under way
 // after the trust window of their claim had closed; the time for which their
-// process was stopped does not count. A removal may come later: of what was
-// made under a claim that proved to be lost.
+// process was stopped does not count. Removals may come later, and their step
+// with them: of what was made under a claim that proved to be lost.
 func (w *world) checkTrust(calls []*call) {
 	claims := claimsOf(calls)
 	window := (w.o.lock - w.o.lock/6).Nanoseconds()
+	removal := map[claimKey]int64{} // the latest one begun
+	for _, c := range calls {
+		if c.Op == testrecord.OpHTTP && c.Method == http.MethodDelete {
+			removal[keyOf(c)] = c.At
+		}
+	}
 	for _, c := range calls {
 		var at int64
 		switch {
@@ -244,7 +254,7 @@ func (w *world) checkTrust(calls []*call) {
 		default:
 			continue
 		}
-		h := claims[claimKey{c.Kind, c.Docs[0].ID, c.Docs[0].Token}]
+		h := claims[keyOf(c)]
 		if h == nil || h.process != c.process {
 			continue
 		}
@@ -253,6 +263,9 @@ func (w *world) checkTrust(calls []*call) {
 			if g.answered <= at {
 				until = max(until, g.sent+window)
 			}
+		}
+		if c.Op == testrecord.OpStep && removal[keyOf(c)] > until {
+			continue
 		}
 		late := time.Duration(at - until - w.stopped(c.process, until, at))
 		w.result.latest = max(w.result.latest, late)
@@ -277,7 +290,7 @@ func (w *world) stopped(process string, from, to int64) int64 {
 // one that had written it last.
 func (w *world) checkRemovals(calls []*call) {
 	for _, c := range calls {
-		if c.Op != testrecord.OpHTTP || c.Method != http.MethodDelete || c.end == nil || c.end.Status >= http.StatusMultipleChoices || c.UID == "" {
+		if c.Op != testrecord.OpHTTP || c.Method != http.MethodDelete || c.end == nil || c.end.Status/100 != 2 || c.UID == "" {
 			continue
 		}
 		owner, token, ok := w.audit.removed(c.UID)

@@ -59,7 +59,7 @@ func parse() settings {
 	flag.StringVar(&o.stack, "stack", "chaos", "name of the stack")
 	flag.BoolVar(&o.keep, "keep", false, "leave the stack up")
 	flag.IntVar(&o.replicas, "replicas", 3, "replicas of the service")
-	flag.IntVar(&o.gateways, "gateways", 40, "gateways that live at a time")
+	flag.IntVar(&o.gateways, "gateways", 24, "gateways that live at a time")
 	flag.DurationVar(&o.lock, "lock-timeout", 5*time.Second, "the replicas' lock timeout")
 	flag.StringVar(&o.without, "without", "", "a protection to take out of the replicas (token, trust): the run must fail")
 	flag.DurationVar(&o.settle, "settle", 5*time.Minute, "how long everything may take to settle, and then to be deleted")
@@ -71,7 +71,7 @@ func parse() settings {
 			o.lasts = time.Minute
 		}
 		if !given["gateways"] {
-			o.gateways = 10
+			o.gateways = 8
 		}
 	}
 	return o

@@ -96,6 +96,12 @@ func (w *world) report() string {
 	row("states of objects seen by the audit / gaps in it", fmt.Sprintf("%d / %d", w.audit.events, w.audit.gaps))
 	row("lock histories checked / undecided in time", fmt.Sprintf("%d / %d", r.histories, r.undecided))
 	row("longest recovery", fmt.Sprintf("%.1f s", longest.Seconds()))
+	if n := len(r.takeovers); n > 0 {
+		slices.Sort(r.takeovers)
+		row("documents that a killed replica held", n)
+		row("longest time from its last word to their next claim / median",
+			fmt.Sprintf("%.2f s / %.2f s", r.takeovers[n-1].Seconds(), r.takeovers[n/2].Seconds()))
+	}
 	row("latest that work was seen after its trust window, by a process that ran", r.latest.Round(time.Millisecond))
 	row("time to settle after the last fault", fmt.Sprintf("%.1f s", r.settled.Seconds()))
 	row("time to delete everything", fmt.Sprintf("%.1f s", r.deleted.Seconds()))

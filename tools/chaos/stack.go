@@ -74,10 +74,17 @@ func (s *stack) command(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// restart brings a component back, however it ended.
+// restart brings a component back, however it ended. A fault is always
+// mended: also when the run has been interrupted, and when a machine that is
+// too busy makes the first attempt fail.
 func (s *stack) restart(component string) error {
-	// A fault is always mended, even when the run has been interrupted.
-	return s.command(context.Background(), "restart", component)
+	var err error
+	for range 3 {
+		if err = s.command(context.Background(), "restart", component); err == nil {
+			return nil
+		}
+	}
+	return err
 }
 
 func (s *stack) down() {

@@ -34,7 +34,7 @@ func newWorkload(w *world) *workload {
 // users is how many act at a time, each with a pause between two acts.
 const (
 	users     = 4
-	userPause = 600 * time.Millisecond
+	userPause = 900 * time.Millisecond
 )
 
 func (l *workload) run(ctx context.Context) {
@@ -73,9 +73,9 @@ func (l *workload) act(ctx context.Context, random *rand.Rand) {
 	}
 	id := alive[random.IntN(len(alive))]
 	switch dice := random.IntN(100); {
-	case dice < 35:
+	case dice < 38:
 		l.count(l.setState(ctx, id, anyState(random)))
-	case dice < 55:
+	case dice < 61:
 		l.count(l.w.servers.write(ctx, resource.KindApiGateway, id, "state", anyState(random)))
 	case dice < 67:
 		l.count(l.remove(ctx, id, random))

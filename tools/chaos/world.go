@@ -36,11 +36,12 @@ type faults struct {
 	injected map[string]int
 	recovery map[string][]time.Duration
 	failed   []string
+	killed   map[string]bool // processes, with no other fault under way
 }
 
 // begin brings everything up. What is up must be ended, also after an error.
 func begin(ctx context.Context, o settings) (*world, error) {
-	w := &world{o: o, began: time.Now(), links: newLinks(), faults: faults{injected: map[string]int{}, recovery: map[string][]time.Duration{}}}
+	w := &world{o: o, began: time.Now(), links: newLinks(), faults: faults{injected: map[string]int{}, recovery: map[string][]time.Duration{}, killed: map[string]bool{}}}
 	w.stopWatching = func() {}
 	say("building the service, and bringing up the stack")
 	if _, err := output(ctx, nil, "go", "build", "-trimpath", "-o", "bin/lockstep", "./cmd/lockstep"); err != nil {
@@ -140,6 +141,7 @@ func (w *world) inject(ctx context.Context, n nemesis, random *rand.Rand) {
 		measure()
 	}
 	w.faults.injected[n.name]++
+	w.faults.killed[target] = n.name == "kill"
 	say("fault %-9s at %s", n.name, target)
 	if err != nil && ctx.Err() == nil {
 		w.faults.failed = append(w.faults.failed, n.name+": "+err.Error())
