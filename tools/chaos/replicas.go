@@ -180,7 +180,7 @@ func (rs *replicas) start(r *replica) error {
 	if rs.o.without != "" {
 		args = append(args, "--test-without", rs.o.without)
 	}
-	r.cmd = exec.Command("bin/lockstep", args...)
+	r.cmd = exec.Command(filepath.Join(rs.o.folder, "lockstep"), args...)
 	r.cmd.Env = append(os.Environ(), "LOCKSTEP_TESTING=1")
 	r.cmd.Stdout, r.cmd.Stderr = log, log
 	// Should this program be killed, its replicas end with it.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -44,7 +45,7 @@ func begin(ctx context.Context, o settings) (*world, error) {
 	w := &world{o: o, began: time.Now(), links: newLinks(), faults: faults{injected: map[string]int{}, recovery: map[string][]time.Duration{}, killed: map[string]bool{}}}
 	w.stopWatching = func() {}
 	say("building the service, and bringing up the stack")
-	if _, err := output(ctx, nil, "go", "build", "-trimpath", "-o", "bin/lockstep", "./cmd/lockstep"); err != nil {
+	if _, err := output(ctx, nil, "go", "build", "-trimpath", "-o", filepath.Join(o.folder, "lockstep"), "./cmd/lockstep"); err != nil {
 		return w, err
 	}
 	var err error
