@@ -343,3 +343,8 @@ func (w *world) patch(ref kube.Ref, patch string) {
 	_, err := w.api(ref).Patch(ctx, ref.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "somebody"})
 	must(w.t, err)
 }
+
+// mongoUpdate sets one field.
+func mongoUpdate(field string, value any) bson.D {
+	return bson.D{{Key: "$set", Value: bson.D{{Key: field, Value: value}}}}
+}
