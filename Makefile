@@ -15,6 +15,11 @@ PKG ?= ./...
 RUN ?= .
 TEST_FLAGS ?= -race -count=1 -timeout=30m
 
+# Their flags: -help lists them.
+DEMO_FLAGS  ?=
+BENCH_FLAGS ?= -out dist/bench
+CHAOS_FLAGS ?=
+
 # The stack of `make stack` and `make demo`.
 STACK ?= default
 DEVSTACK = $$(tools/devstack/build.sh)
@@ -48,6 +53,11 @@ bench: ## Measure the engine on a stack of its own, against the raw database and
 	go build -o bin/bench ./tools/bench
 	scripts/with-stack bench bin/bench $(BENCH_FLAGS)
 
+.PHONY: chaos
+chaos: ## Hurt replicas and servers in every way we know, and check a record of every call
+	go build -o bin/chaos ./tools/chaos
+	bin/chaos $(CHAOS_FLAGS)
+
 .PHONY: fuzz
 fuzz: ## Feed the decoders with nonsense for FUZZTIME (1m) each
 	go test -run '^$$' -fuzz FuzzDecodeRegions -fuzztime $(or $(FUZZTIME),1m) ./internal/config
@@ -65,9 +75,10 @@ fmt: ## Format all Go code
 	"$(LINT)" fmt ./...
 
 .PHONY: generate
-generate: ## Write anew what is made from the code: diagrams, the API's description, the table of options
-	scripts/with-stack --keep $(STACK) go test -count=1 -run 'Document|Diagrams|OpenAPI' \
-		./internal/config ./internal/platform ./internal/api -update
+generate: ## Write anew what is made from the code: diagrams, descriptions, tables, golden files
+	go test -count=1 -run 'TestDocument|TestDiagrams?$$' ./internal/config ./internal/platform ./pkg/engine -update
+	scripts/with-stack --keep $(STACK) go test -count=1 -run 'TestOpenAPI' ./internal/api -update
+	scripts/with-stack --keep $(STACK) go test -count=1 -p=1 ./internal/cli ./scripts/mongosh -update
 
 .PHONY: clean
 clean: ## Remove what was built here; stacks and the cache stay
