@@ -151,5 +151,5 @@ func checkState(k *kind, state string, except ...engine.State) error {
 	for i, s := range allowed {
 		names[i] = string(s)
 	}
-	return usage("--state: %q cannot be asked of a %s: use one of %s", state, k.name, strings.Join(names, ", "))
+	return usage("--state: %q cannot be asked of %s: use one of %s", state, k.one(), strings.Join(names, ", "))
 }

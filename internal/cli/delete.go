@@ -37,7 +37,7 @@ and explained. Asking again changes nothing.`,
 			return err
 		}
 		if !slices.Contains(removable, k.Kind) {
-			return usage("a %s is made and removed with its gateway: delete the gateway, or set its state", k.name)
+			return usage("%s is made and removed with its gateway: delete the gateway, or set its state", k.one())
 		}
 		path, err := k.item(args[1])
 		if err != nil {

@@ -55,7 +55,7 @@ func (e *Env) diagram(k *kind) error {
 	}
 	diagram, has := diagrams[k.Kind]
 	if !has {
-		return usage("a %s has no lifecycle of its own: its gateway's steps make and remove it; see `lockstep explain --diagram gateway`", k.name)
+		return usage("%s has no lifecycle of its own: its gateway's steps make and remove it; see `lockstep explain --diagram gateway`", k.one())
 	}
 	e.printf("%s", diagram)
 	return nil
@@ -179,7 +179,7 @@ func deadline(at time.Time) string {
 	if left := time.Until(at); left > 0 {
 		return "due within " + span(left)
 	}
-	return "overdue since " + age(at)
+	return "overdue for " + age(at)
 }
 
 func lastError(x *engine.Explanation) string {

@@ -59,7 +59,7 @@ var kinds = []*kind{
 		columns: []column{id, named("name", "name"), named("user", "user"), state, phase, since},
 	},
 	{
-		Kind: resource.KindEnvironment, name: "environment", aliases: []string{"environments", "env"},
+		Kind: resource.KindEnvironment, name: "environment", aliases: []string{"environments", "env", "envs"},
 		id: "GATEWAY-ENVIRONMENT", example: "vn8ofl-dev", list: "/environments", path: below("/environments/"),
 		columns: []column{id, named("host", "host"), state, phase, since},
 	},
@@ -155,9 +155,17 @@ func (k *kind) item(id string) (string, error) {
 		}
 	}
 	if path == "" {
-		return "", usage("%q is not the id of a %s: that is %s, such as %s", id, k.name, k.id, k.example)
+		return "", usage("%q is not the id of %s: that is %s, such as %s", id, k.one(), k.id, k.example)
 	}
 	return path, nil
+}
+
+// one is the kind's name with its article.
+func (k *kind) one() string {
+	if strings.ContainsRune("aeiou", rune(k.name[0])) {
+		return "an " + k.name
+	}
+	return "a " + k.name
 }
 
 // states are what a document of the kind can be wanted to be.

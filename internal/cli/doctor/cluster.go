@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -43,10 +45,12 @@ func Cluster(ctx context.Context, region resource.Region) []Check {
 	}
 	cfg.QPS, cfg.Burst, cfg.Timeout = 50, 100, timeout
 	c := &cluster{report: r, region: region}
-	if err := c.connect(cfg); err != nil {
+	httpClient, err := c.connect(cfg)
+	if err != nil {
 		r.bad("kubeconfig", "put the region's kubeconfig right (--kubeconfig)", "%s", firstLine(err))
 		return r.checks
 	}
+	defer utilnet.CloseIdleConnectionsFor(httpClient.Transport)
 	if c.version() {
 		c.types()
 		c.permissions(ctx)
@@ -63,12 +67,16 @@ type cluster struct {
 	dynamic dynamic.Interface
 }
 
-func (c *cluster) connect(cfg *rest.Config) (err error) {
-	if c.typed, err = kubernetes.NewForConfig(cfg); err != nil {
-		return err
+func (c *cluster) connect(cfg *rest.Config) (*http.Client, error) {
+	httpClient, err := rest.HTTPClientFor(cfg)
+	if err != nil {
+		return nil, err
 	}
-	c.dynamic, err = dynamic.NewForConfig(cfg)
-	return err
+	if c.typed, err = kubernetes.NewForConfigAndClient(cfg, httpClient); err != nil {
+		return nil, err
+	}
+	c.dynamic, err = dynamic.NewForConfigAndClient(cfg, httpClient)
+	return httpClient, err
 }
 
 func (c *cluster) version() bool {
