@@ -31,12 +31,12 @@ func (t Toggle[D]) Definition() *engine.Definition[D] {
 	}
 	var (
 		active, inactive, deleted = resource.Active, resource.Inactive, resource.Deleted
-		any                       = []engine.State{active, inactive, deleted}
+		every                     = []engine.State{active, inactive, deleted}
 	)
 	return &engine.Definition[D]{
 		Kind:    string(t.Kind),
 		Initial: resource.PhaseCreating,
-		States:  any,
+		States:  every,
 		Phases: []engine.Phase{
 			resource.PhaseCreating, resource.PhaseCreated, resource.PhaseDeleting, resource.PhaseDeleted,
 		},
@@ -47,7 +47,7 @@ func (t Toggle[D]) Definition() *engine.Definition[D] {
 		Transitions: []engine.Transition[D]{
 			{From: phases(resource.PhaseCreating), When: states(active), To: resource.PhaseCreated, Steps: t.Up, Within: 5 * time.Minute},
 			{From: phases(resource.PhaseCreating, resource.PhaseCreated), When: states(inactive, deleted), To: resource.PhaseDeleting},
-			{From: phases(resource.PhaseDeleting), When: any, To: resource.PhaseDeleted, Steps: t.Down, Within: 5 * time.Minute},
+			{From: phases(resource.PhaseDeleting), When: every, To: resource.PhaseDeleted, Steps: t.Down, Within: 5 * time.Minute},
 			{From: phases(resource.PhaseDeleted), When: states(active), To: resource.PhaseCreating},
 			{From: phases(resource.PhaseDeleted), When: states(deleted), To: engine.Purged},
 		},

@@ -62,7 +62,7 @@ func run(ctx context.Context, o settings) error {
 	ctx, cancel := context.WithTimeout(ctx, o.within)
 	defer cancel()
 
-	servers, err := connect(ctx, o)
+	servers, err := connect(o)
 	if err != nil {
 		return err
 	}

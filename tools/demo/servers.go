@@ -53,7 +53,7 @@ type servers struct {
 	documents *documents.Documents
 }
 
-func connect(ctx context.Context, o settings) (*servers, error) {
+func connect(o settings) (*servers, error) {
 	client, err := mongo.Connect(options.Client().ApplyURI(o.mongoURI))
 	if err != nil {
 		return nil, fmt.Errorf("MONGODB_URI: %w", err)
