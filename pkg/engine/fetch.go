@@ -16,8 +16,14 @@ const sweepMost = 5000
 const storeTimeout = 15 * time.Second
 
 // batches numbers this process's claiming writes, so that with the holder's
-// name each has a name of its own.
-var batches atomic.Int64
+// name each has a name of its own. It begins anywhere: a process that comes
+// back under its name must not take up the names of the one before, some of
+// whose writes may still be on their way.
+var batches = func() *atomic.Int64 {
+	n := new(atomic.Int64)
+	n.Store(rand.Int64N(1 << 50)) //nolint:gosec // need not be secret
+	return n
+}()
 
 // sweep claims what is due: one sorted read finds the documents, then they are
 // claimed in batches as the pool has room. Each is claimed at most once per
