@@ -65,6 +65,7 @@ type api struct {
 	collections
 
 	huma    huma.API
+	watches watches
 	docs    *documents.Documents
 	regions map[string]Region
 	restful map[resource.Kind][]engine.Match // where kinds rest
@@ -148,6 +149,8 @@ func (a *api) routes() {
 	a.domainRoutes()
 	a.explainRoutes()
 	a.treeRoutes()
+	a.watchRoutes()
+	a.eventRoutes()
 	a.regionRoutes()
 	a.documentRoutes()
 }

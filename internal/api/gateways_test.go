@@ -37,12 +37,19 @@ func TestGatewayLifecycle(t *testing.T) {
 		t.Fatalf("runtime %+v", gw.Runtime)
 	}
 
+	gw = as[resource.ApiGateway](s.call("PATCH", path, map[string]any{
+		"runtime": map[string]any{"env": map[string]string{"B": "$state", "C": ""}},
+	}).want(http.StatusAccepted))
+	if len(gw.Runtime.Env) != 2 || gw.Runtime.Env["B"] != "$state" || gw.Runtime.Replicas != 3 {
+		t.Fatalf("runtime with other variables %+v", gw.Runtime)
+	}
+
 	gw = as[resource.ApiGateway](s.call("DELETE", path, nil).want(http.StatusAccepted))
-	if gw.State != resource.Deleted || gw.Generation != 3 {
+	if gw.State != resource.Deleted || gw.Generation != 4 {
 		t.Fatalf("deleted %+v", gw)
 	}
 	gw = as[resource.ApiGateway](s.call("DELETE", path, nil).want(http.StatusAccepted))
-	if gw.Generation != 3 {
+	if gw.Generation != 4 {
 		t.Fatalf("deleting again raised the generation to %d", gw.Generation)
 	}
 	s.call("PATCH", path, map[string]any{"state": "Running"}).problem(http.StatusConflict, api.CodeGatewayDeleted)

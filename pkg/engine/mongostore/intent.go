@@ -109,16 +109,20 @@ type Intent struct {
 }
 
 // Append adds a value to a list on a document, which keeps its latest values.
+// The value is a document, and gets the database's time as its field "at".
 type Append struct {
 	Field string
 	Value any
 	Keep  int
 }
 
-func (a *Append) update() bson.E {
-	return bson.E{Key: "$push", Value: bson.D{{Key: a.Field, Value: bson.D{
-		{Key: "$each", Value: bson.A{a.Value}}, {Key: "$slice", Value: -a.Keep},
-	}}}}
+// stage is the addition as a stage of a pipeline.
+func (a *Append) stage() bson.D {
+	entry := bson.D{{Key: "$mergeObjects", Value: bson.A{literal(a.Value), bson.D{field("at", "$$NOW")}}}}
+	list := bson.D{{Key: "$concatArrays", Value: bson.A{
+		bson.D{{Key: "$ifNull", Value: bson.A{"$" + a.Field, bson.A{}}}}, bson.A{entry},
+	}}}
+	return set(field(a.Field, bson.D{{Key: "$slice", Value: bson.A{list, -a.Keep}}}))
 }
 
 // SetIntent changes what is wanted of a document, and raises its generation;
@@ -153,32 +157,32 @@ func (s *Store[D]) SetIntent(ctx context.Context, id string, intent Intent) (D, 
 	return doc, nil
 }
 
-func (in Intent) update() bson.D {
-	var set, unset bson.D
-	if in.State != "" {
-		set = append(set, field("state", in.State))
+// update is a pipeline, because only there has the database its time for any
+// field. All values are literal: a user's may look like expressions.
+func (in Intent) update() mongo.Pipeline {
+	values := bson.D{
+		field("generation", bson.D{{Key: "$add", Value: bson.A{orZero("$generation"), int64(1)}}}),
+		field("updatedAt", "$$NOW"),
 	}
+	if in.State != "" {
+		values = append(values, field("state", literal(in.State)))
+	}
+	var removed bson.A
 	for name, value := range in.Fields {
 		if value == nil {
-			unset = append(unset, field(name, ""))
+			removed = append(removed, name)
 		} else {
-			set = append(set, field(name, value))
+			values = append(values, field(name, literal(value)))
 		}
 	}
-	update := bson.D{
-		{Key: "$inc", Value: bson.D{{Key: "generation", Value: int64(1)}}},
-		{Key: "$currentDate", Value: bson.D{{Key: "updatedAt", Value: true}}},
-	}
-	if set != nil {
-		update = append(update, bson.E{Key: "$set", Value: set})
-	}
-	if unset != nil {
-		update = append(update, bson.E{Key: "$unset", Value: unset})
+	pipeline := mongo.Pipeline{set(values...)}
+	if removed != nil {
+		pipeline = append(pipeline, unset(removed))
 	}
 	if in.Append != nil {
-		update = append(update, in.Append.update())
+		pipeline = append(pipeline, in.Append.stage())
 	}
-	return update
+	return pipeline
 }
 
 // DeleteMany removes documents outright. It is for documents that no service

@@ -29,19 +29,19 @@ func (s *Store[D]) Hold(ctx context.Context, id, holder string, note *Append) (D
 
 func (s *Store[D]) seize(ctx context.Context, id string, lockedAt time.Time, holder string, note *Append) (D, error) {
 	var none D
-	set := bson.D{field("lockedAt", lockedAt)}
-	unset := bson.D{field("lockBatch", "")}
+	values := bson.D{
+		field("lockedAt", lockedAt),
+		field("lockToken", bson.D{{Key: "$add", Value: bson.A{orZero("$lockToken"), int64(1)}}}),
+	}
+	removed := bson.A{"lockBatch"}
 	if holder == "" {
-		unset = append(unset, field("lockedBy", ""))
+		removed = append(removed, "lockedBy")
 	} else {
-		set = append(set, field("lockedBy", holder))
+		values = append(values, field("lockedBy", literal(holder)))
 	}
-	update := bson.D{
-		{Key: "$set", Value: set}, {Key: "$unset", Value: unset},
-		{Key: "$inc", Value: bson.D{field("lockToken", int64(1))}},
-	}
+	update := mongo.Pipeline{set(values...), unset(removed)}
 	if note != nil {
-		update = append(update, note.update())
+		update = append(update, note.stage())
 	}
 	doc := newDocument[D]()
 	err := retried(ctx, func() error {
