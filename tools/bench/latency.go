@@ -1,13 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"strconv"
 	"sync"
@@ -17,7 +14,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
-	"github.com/lockstep-io/lockstep/internal/api"
 	"github.com/lockstep-io/lockstep/internal/resource"
 	"github.com/lockstep-io/lockstep/pkg/engine"
 	"github.com/lockstep-io/lockstep/tools/bench/internal/chart"
@@ -70,10 +66,9 @@ func latency(ctx context.Context, env *environment) (*result, error) {
 // steps are waited for.
 type watched struct {
 	*family
-	url    string
-	client *http.Client
-	hints  atomic.Bool // whether the API wakes the services
-	end    func() error
+	api   *served
+	hints atomic.Bool // whether the API wakes the services
+	end   func() error
 
 	mu      sync.Mutex
 	waiting map[string]*waiter
@@ -94,7 +89,7 @@ func newWatched(ctx context.Context, db *mongo.Database, gateways int) (*watched
 	if err := f.insert(ctx, gateways); err != nil {
 		return nil, err
 	}
-	w := &watched{family: f, client: &http.Client{Timeout: 30 * time.Second}, waiting: map[string]*waiter{}, idle: make(chan string, gateways)}
+	w := &watched{family: f, waiting: map[string]*waiter{}, idle: make(chan string, gateways)}
 	for i := range gateways {
 		w.idle <- gatewayID(i)
 	}
@@ -104,32 +99,19 @@ func newWatched(ctx context.Context, db *mongo.Database, gateways int) (*watched
 			f.hint(kind, id)
 		}
 	})
-	handler, err := api.New(api.Config{Documents: f.docs, Auth: api.Open{}, RateLimit: -1})
-	if err != nil {
+	if w.api, err = serve(ctx, f.docs); err != nil {
 		return nil, err
 	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, fmt.Errorf("listen: %w", err)
-	}
-	w.url = "http://" + listener.Addr().String()
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: time.Second}
 	running, stop := context.WithCancel(ctx)
-	var services sync.WaitGroup
-	services.Go(func() { _ = f.run(running) })
-	services.Go(func() { _ = server.Serve(listener) })
-	w.end = func() error {
-		stop()
-		err := server.Close()
-		services.Wait()
-		return err
-	}
+	ended := make(chan error, 1)
+	go func() { ended <- f.run(running) }()
+	w.end = func() error { stop(); return <-ended }
 	return w, nil
 }
 
 func (w *watched) close() {
+	w.api.close()
 	_ = w.end()
-	w.client.CloseIdleConnections()
 }
 
 // firstStep notes the first step towards the state that is waited for.
@@ -214,22 +196,7 @@ func (w *watched) one(ctx context.Context, change func(context.Context, string, 
 
 // patch changes the state through the API.
 func (w *watched) patch(ctx context.Context, id string, state engine.State) error {
-	body := bytes.NewBufferString(`{"state":"` + string(state) + `"}`)
-	request, err := http.NewRequestWithContext(ctx, http.MethodPatch, w.url+"/v1/api-gateways/"+id, body)
-	if err != nil {
-		return err
-	}
-	request.Header.Set("Content-Type", "application/json")
-	response, err := w.client.Do(request)
-	if err != nil {
-		return fmt.Errorf("PATCH: %w", err)
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err == nil && response.StatusCode != http.StatusAccepted {
-		err = fmt.Errorf("PATCH: %s: %s", response.Status, text)
-	}
-	return err
+	return w.api.request(ctx, http.MethodPatch, "/v1/api-gateways/"+id, `{"state":"`+string(state)+`"}`, http.StatusAccepted)
 }
 
 // updateOne changes the state as a person in mongosh does.

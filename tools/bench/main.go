@@ -104,6 +104,7 @@ var measurements = []measurement{
 	{"c", "From PATCH to the first step", latency},
 	{"d", "Deletion of gateways", deletion},
 	{"e", "Contention of claimers", contention},
+	{"f", "Requests of the API", requests},
 }
 
 // choose returns the measurements of the given letters, in their order.
