@@ -101,7 +101,7 @@ func (r *replicas) awaitReady(ctx context.Context, i int) error {
 		if err != nil {
 			return false, nil //nolint:nilerr // not listening yet
 		}
-		defer resp.Body.Close() //nolint:errcheck // nothing is read
+		_ = resp.Body.Close()
 		return resp.StatusCode == http.StatusOK, nil
 	})
 }
