@@ -72,7 +72,7 @@ func TestErrorsOfTheApiServerAreNotAbsence(t *testing.T) {
 		if test.path == "" {
 			// The client app is the first to need the API server.
 			w.reports(resource.KindClientApp, id+"-dev-web", 2)
-			w.hasExactly(id, wholeObjects(id))
+			w.hasExactly(wholeObjects, id)
 		} else {
 			w.reports(resource.KindApiGateway, id, 2)
 			if w.uid(kube.Ref{Type: kube.Namespace, Name: id}) == "" {

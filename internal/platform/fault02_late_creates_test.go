@@ -2,8 +2,10 @@ package platform_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -66,14 +68,12 @@ func TestStepsThatOutliveADeletion(t *testing.T) {
 	zombie.net.Mend()
 	close(stopped.goOn)
 	stopped.wg.Wait()
-	for i, id := range ids {
-		await(t, fmt.Sprintf("what a late step has made to be gone (%v)", points[i]), func() error {
-			if left := append(w.documentsOf(id), w.leftOf(id)...); len(left) > 0 {
-				return fmt.Errorf("%s", strings.Join(left, "; "))
-			}
-			return nil
-		})
-	}
+	await(t, "what late steps have made to be gone", func() error {
+		if left := append(w.documentsOf(ids...), w.leftOf(ids...)...); len(left) > 0 {
+			return errors.New(strings.Join(left, "; "))
+		}
+		return nil
+	})
 }
 
 // point is a step of a transition.
@@ -85,24 +85,24 @@ type point struct {
 
 func (p point) String() string { return fmt.Sprintf("%s %s/%s", p.kind, p.phase, p.step) }
 
-// breakpoints are where a replica is stopped: once for each gateway.
+// breakpoints are where a replica is stopped, each once.
 type breakpoints struct {
 	goOn chan struct{}
 	wg   sync.WaitGroup // of those that were met
 
 	mu    sync.Mutex
-	armed map[string]point // by gateway
+	armed map[string][]point // by gateway
 }
 
 func newBreakpoints() *breakpoints {
-	return &breakpoints{goOn: make(chan struct{}), armed: map[string]point{}}
+	return &breakpoints{goOn: make(chan struct{}), armed: map[string][]point{}}
 }
 
-// at arms a gateway's breakpoint.
+// at arms a breakpoint of a gateway.
 func (b *breakpoints) at(gatewayID string, p point) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.armed[gatewayID] = p
+	b.armed[gatewayID] = append(b.armed[gatewayID], p)
 }
 
 // meet reports whether a step is a breakpoint, and disarms it.
@@ -111,10 +111,13 @@ func (b *breakpoints) meet(kind resource.Kind, doc engine.Document, step string)
 	gatewayID, _, _ := strings.Cut(m.ID, "-")
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.armed[gatewayID] != (point{kind, m.Phase, step}) {
+	i := slices.Index(b.armed[gatewayID], point{kind, m.Phase, step})
+	if i < 0 {
 		return false
 	}
-	delete(b.armed, gatewayID)
+	if b.armed[gatewayID] = slices.Delete(b.armed[gatewayID], i, i+1); len(b.armed[gatewayID]) == 0 {
+		delete(b.armed, gatewayID)
+	}
 	return true
 }
 

@@ -105,7 +105,7 @@ func TestCustomDomainTakesNothingAway(t *testing.T) {
 	w.bind(r, id, nil)
 	w.serves(id, "")
 	await(t, "the unbound domain to leave no trace", func() error {
-		if got := w.objectsOf(id); slices.ContainsFunc(got, func(o string) bool {
+		if got := w.objectsOf(id)[id]; slices.ContainsFunc(got, func(o string) bool {
 			return strings.Contains(o, "custom")
 		}) {
 			return fmt.Errorf("%q", got)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -92,29 +93,35 @@ func stoppedObjects(id string) []string {
 	})
 }
 
-// hasExactly fails unless these are the gateway's objects, no more, no fewer.
-func (w *world) hasExactly(id string, want []string) {
+// hasExactly fails unless these are the gateways' objects, no more, no fewer.
+func (w *world) hasExactly(want func(id string) []string, ids ...string) {
 	w.t.Helper()
-	if got := w.objectsOf(id); !slices.Equal(got, want) {
-		w.t.Errorf("gateway %s has the objects\n%q, want\n%q", id, got, want)
+	got := w.objectsOf(ids...)
+	for _, id := range ids {
+		if !slices.Equal(got[id], want(id)) {
+			w.t.Errorf("gateway %s has the objects\n%q, want\n%q", id, got[id], want(id))
+		}
 	}
 }
 
-// hasOneOfEach fails unless the gateway has each of the documents that its
+// hasOneOfEach fails unless the gateways have each of the documents that their
 // steps make once.
-func (w *world) hasOneOfEach(id string) {
+func (w *world) hasOneOfEach(ids ...string) {
 	w.t.Helper()
 	for kind, want := range map[resource.Kind]int{
 		resource.KindRuntimeDomain: 1, resource.KindDatabase: 1, resource.KindEnvironment: 3, resource.KindStage: 3,
 	} {
-		docs, err := w.docs.Left(w.t.Context(), kind, id)
+		store, err := w.docs.Headers(kind)
 		must(w.t, err)
-		if len(docs) != want {
-			w.t.Errorf("gateway %s has %d documents of %s, want %d", id, len(docs), kind, want)
-		}
+		docs, err := store.Find(w.t.Context(), bson.D{})
+		must(w.t, err)
+		counts := map[string]int{}
 		for _, doc := range docs {
-			if doc.GatewayID != id {
-				w.t.Errorf("%s %s belongs to %q", kind, doc.ID, doc.GatewayID)
+			counts[doc.GatewayID]++
+		}
+		for _, id := range ids {
+			if counts[id] != want {
+				w.t.Errorf("gateway %s has %d documents of %s, want %d", id, counts[id], kind, want)
 			}
 		}
 	}

@@ -26,30 +26,33 @@ func TestLife(t *testing.T) {
 	w.reaches(resource.Running, resource.PhaseStarted, id)
 	w.furnish(id)
 	w.furnished(r, id)
-	w.hasExactly(id, wholeObjects(id))
+	w.hasExactly(wholeObjects, id)
 	w.hasOneOfEach(id)
 
 	domain := "shop-" + id + ".example.org"
 	w.bind(r, id, domain)
 	w.serves(id, domain)
-	bound := append(wholeObjects(id),
-		"ApisixRoute "+resource.CustomDomainName(id), "ApisixTls "+resource.CustomTLSName(id),
-		"Certificate "+resource.CustomDomainName(id), "Secret "+resource.CustomTLSName(id))
-	slices.Sort(bound)
-	w.hasExactly(id, bound)
+	bound := func(id string) []string {
+		objects := append(wholeObjects(id),
+			"ApisixRoute "+resource.CustomDomainName(id), "ApisixTls "+resource.CustomTLSName(id),
+			"Certificate "+resource.CustomDomainName(id), "Secret "+resource.CustomTLSName(id))
+		slices.Sort(objects)
+		return objects
+	}
+	w.hasExactly(bound, id)
 
 	r.set(resource.Stopped, id)
 	w.reaches(resource.Stopped, resource.PhaseStopped, id)
-	w.hasExactly(id, stoppedObjects(id))
+	w.hasExactly(stoppedObjects, id)
 
 	r.set(resource.Running, id)
 	w.reaches(resource.Running, resource.PhaseStarted, id)
 	w.serves(id, domain)
-	w.hasExactly(id, bound)
+	w.hasExactly(bound, id)
 
 	r.set(resource.Restarting, id)
 	w.reaches(resource.Running, resource.PhaseStarted, id)
-	w.hasExactly(id, bound)
+	w.hasExactly(bound, id)
 
 	want := []string{
 		"Creating -> Created", "Created -> Starting", "Starting -> Started", "Started -> Stopping", "Stopping -> Stopped",

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -174,25 +175,27 @@ func stands(m *engine.Meta) string {
 // object, no database, no user.
 func (w *world) gone(ids ...string) {
 	w.t.Helper()
-	for _, id := range ids {
-		await(w.t, "gateway "+id+" to be gone", func() error {
-			if left := w.documentsOf(id); len(left) > 0 {
-				return fmt.Errorf("documents left: %v", left)
-			}
-			return nil
-		})
-		if left := w.leftOf(id); len(left) > 0 {
-			w.t.Errorf("the document of %s is gone, but this is left: %v", id, left)
+	await(w.t, fmt.Sprintf("gateways %s to be gone", ids), func() error {
+		if left := w.documentsOf(ids...); len(left) > 0 {
+			return fmt.Errorf("documents left: %s", strings.Join(left, "; "))
 		}
+		return nil
+	})
+	if left := w.leftOf(ids...); len(left) > 0 {
+		w.t.Errorf("the documents are gone, but this is left: %v", left)
 	}
 }
 
-// documentsOf names the gateway's documents, of all kinds.
-func (w *world) documentsOf(id string) []string {
+// documentsOf names the gateways' documents, of all kinds.
+func (w *world) documentsOf(ids ...string) []string {
 	w.t.Helper()
+	ctx, cancel := bounded(w.t)
+	defer cancel()
 	var found []string
 	for _, kind := range resource.Kinds {
-		docs, err := w.docs.Left(context.Background(), kind, id)
+		store, err := w.docs.Headers(kind)
+		must(w.t, err)
+		docs, err := store.Find(ctx, bson.D{{Key: "gatewayId", Value: bson.D{{Key: "$in", Value: ids}}}})
 		must(w.t, err)
 		for _, doc := range docs {
 			found = append(found, string(kind)+" "+stands(&doc.Meta))
@@ -201,39 +204,50 @@ func (w *world) documentsOf(id string) []string {
 	return found
 }
 
-// leftOf names what there is of a gateway outside its documents.
-func (w *world) leftOf(id string) []string {
+// leftOf names what there is of gateways outside their documents.
+func (w *world) leftOf(ids ...string) []string {
 	w.t.Helper()
-	found := w.objectsOf(id)
-	if w.object(kube.Ref{Type: kube.Namespace, Name: id}) != nil {
-		found = append(found, "namespace "+id)
+	var found []string
+	for _, objects := range w.objectsOf(ids...) {
+		found = append(found, objects...)
 	}
-	if w.userExists(id) {
-		found = append(found, "user "+resource.DatabaseUser(id))
-	}
-	if w.databaseExists(id) {
-		found = append(found, "database "+resource.DatabaseName(id))
+	databases := w.databases()
+	for _, id := range ids {
+		if w.object(kube.Ref{Type: kube.Namespace, Name: id}) != nil {
+			found = append(found, "namespace "+id)
+		}
+		if w.userExists(id) {
+			found = append(found, "user "+resource.DatabaseUser(id))
+		}
+		if slices.Contains(databases, resource.DatabaseName(id)) {
+			found = append(found, "database "+resource.DatabaseName(id))
+		}
 	}
 	return found
 }
 
-// objectsOf names the gateway's managed objects, in whatever namespace.
-func (w *world) objectsOf(id string) []string {
+// objectsOf names the managed objects of each gateway, in whatever namespace.
+func (w *world) objectsOf(ids ...string) map[string][]string {
 	w.t.Helper()
 	ctx, cancel := bounded(w.t)
 	defer cancel()
-	var found []string
+	found := map[string][]string{}
 	for _, typ := range kube.Types {
 		if typ == kube.Namespace {
 			continue
 		}
-		list, err := w.kube.Resource(typ.GVR()).List(ctx, metav1.ListOptions{LabelSelector: resource.LabelGateway + "=" + id})
+		list, err := w.kube.Resource(typ.GVR()).List(ctx, metav1.ListOptions{
+			LabelSelector: resource.LabelGateway + " in (" + strings.Join(ids, ",") + ")",
+		})
 		must(w.t, err)
 		for i := range list.Items {
-			found = append(found, typ.Kind+" "+list.Items[i].GetName())
+			id := list.Items[i].GetLabels()[resource.LabelGateway]
+			found[id] = append(found[id], typ.Kind+" "+list.Items[i].GetName())
 		}
 	}
-	slices.Sort(found)
+	for _, names := range found {
+		slices.Sort(names)
+	}
 	return found
 }
 
@@ -289,11 +303,17 @@ func (w *world) userExists(id string) bool {
 
 func (w *world) databaseExists(id string) bool {
 	w.t.Helper()
+	return slices.Contains(w.databases(), resource.DatabaseName(id))
+}
+
+// databases names all databases of the server.
+func (w *world) databases() []string {
+	w.t.Helper()
 	ctx, cancel := bounded(w.t)
 	defer cancel()
-	names, err := w.db.Client().ListDatabaseNames(ctx, bson.D{{Key: "name", Value: resource.DatabaseName(id)}})
+	names, err := w.db.Client().ListDatabaseNames(ctx, bson.D{})
 	must(w.t, err)
-	return slices.Contains(names, resource.DatabaseName(id))
+	return names
 }
 
 // moves are a gateway's changes of phase, as its history tells them.
