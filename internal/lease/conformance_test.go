@@ -64,33 +64,48 @@ func acquire(t *testing.T, l lease.Lock) int64 {
 
 // Guards against upserts as locks: of many who create one lease, one has it.
 func oneWinnerOfANewLease(t *testing.T, h *harness) {
-	name := leaseName(t)
-	const rivals = 8
-	var winners atomic.Int64
-	var wg sync.WaitGroup
-	begin := make(chan struct{})
-	for i := range rivals {
-		l := h.lock(t, name, string(rune('a'+i)), time.Minute)
-		wg.Go(func() {
-			<-begin
-			// Servers break off writes that deadlock: then nothing was written.
-			for range 20 {
-				_, held, err := l.Acquire(t.Context())
-				if held {
+	const rivals, rounds = 12, 8
+	stores := make([]lease.Store, rivals)
+	for i := range stores {
+		stores[i], _ = h.connect(t)
+		// Connected before the race begins.
+		_, _, _ = stores[i].Lock(leaseName(t), campaignOf(i)).Acquire(t.Context())
+	}
+	for range rounds {
+		name := leaseName(t)
+		var winners atomic.Int64
+		var wg sync.WaitGroup
+		begin := make(chan struct{})
+		for i, store := range stores {
+			wg.Go(func() {
+				<-begin
+				if wins(t, store.Lock(name, campaignOf(i))) {
 					winners.Add(1)
 				}
-				if err == nil {
-					return
-				}
-			}
-			t.Error("could not ask")
-		})
+			})
+		}
+		close(begin)
+		wg.Wait()
+		if n := winners.Load(); n != 1 {
+			t.Fatalf("%d of %d have the lease", n, rivals)
+		}
 	}
-	close(begin)
-	wg.Wait()
-	if n := winners.Load(); n != 1 {
-		t.Errorf("%d of %d have the lease", n, rivals)
+}
+
+func campaignOf(i int) lease.Campaign {
+	return lease.Campaign{Identity: string(rune('a' + i)), Duration: time.Minute, Clock: clock.RealClock{}}
+}
+
+// wins asks until there is an answer: servers break off writes that deadlock.
+func wins(t *testing.T, l lease.Lock) bool {
+	for range 50 {
+		_, held, err := l.Acquire(t.Context())
+		if err == nil {
+			return held
+		}
 	}
+	t.Error("no answer")
+	return false
 }
 
 // Guards the lease itself: many rivals, many terms, never two works at once,

@@ -32,17 +32,17 @@ func ended(t *testing.T, ctx context.Context, why error) {
 // Guards the holder's half of the bargain: cut from the store, it stops by
 // itself when its deadline is over, on its own clock, and not before.
 func stopsWhenItCannotRenew(t *testing.T, h *harness) {
-	r := h.frozen(t)
+	r := h.clocked(t)
 	c := r.run(t, leaseName(t))
 	term := c.wait()
 	r.settle(t)
 	r.link.hold()
-	r.clock.Step(900 * time.Millisecond)
+	r.clock.Step(9 * time.Second)
 	eventually(t, "a renewal hangs", func() bool { return r.link.held.Load() == 1 })
 	if err := lease.Check(term.ctx); err != nil {
 		t.Errorf("before the deadline: %v", err)
 	}
-	r.clock.Step(200 * time.Millisecond)
+	r.clock.Step(2 * time.Second)
 	ended(t, term.ctx, lease.ErrLost)
 	if err := lease.Check(term.ctx); !errors.Is(err, lease.ErrLost) {
 		t.Errorf("after the deadline: %v", err)
@@ -53,23 +53,23 @@ func stopsWhenItCannotRenew(t *testing.T, h *harness) {
 // good for RenewDeadline from when it was sent, because others count from when
 // it was written.
 func trustCountsFromTheSending(t *testing.T, h *harness) {
-	r := h.frozen(t)
+	r := h.clocked(t)
 	c := r.run(t, leaseName(t))
-	term := c.wait() // trusted until 1000 ms
+	term := c.wait() // trusted until 10 s
 	r.settle(t)
 	r.link.hold()
-	r.clock.Step(400 * time.Millisecond) // sent at 400 ms
+	r.clock.Step(4 * time.Second) // sent at 4 s
 	eventually(t, "a renewal hangs", func() bool { return r.link.held.Load() == 1 })
-	r.clock.Step(500 * time.Millisecond) // answered at 900 ms
+	r.clock.Step(5 * time.Second) // answered at 9 s
 	r.link.letGo()
-	eventually(t, "it is answered", func() bool { return r.clock.Waiters() >= 2 && r.link.held.Load() == 0 })
+	r.settle(t)
 	r.link.hold()
-	r.clock.Step(300 * time.Millisecond) // 1200 ms: trusted until 1400 ms
+	r.clock.Step(3 * time.Second) // 12 s: trusted until 14 s
 	eventually(t, "the next hangs", func() bool { return r.link.held.Load() == 1 })
 	if err := lease.Check(term.ctx); err != nil {
 		t.Fatalf("the renewal did not count: %v", err)
 	}
-	r.clock.Step(300 * time.Millisecond) // 1500 ms; from the answer it would be 1900 ms
+	r.clock.Step(3 * time.Second) // 15 s; from the answer it would be 19 s
 	if err := lease.Check(term.ctx); !errors.Is(err, lease.ErrLost) {
 		t.Errorf("trusted for longer than a deadline after the sending: %v", err)
 	}
@@ -80,22 +80,23 @@ func trustCountsFromTheSending(t *testing.T, h *harness) {
 // work to end before it tries again.
 func waitsForItsWorkToEnd(t *testing.T, h *harness) {
 	name, linger := leaseName(t), make(chan struct{})
-	r := h.frozen(t)
+	r := h.clocked(t)
 	c := r.lingering(t, name, linger)
 	term := c.wait()
 	r.settle(t)
-	r.clock.Step(5 * time.Second)
+	r.clock.Step(lease.DefaultRenewDeadline)
 	ended(t, term.ctx, lease.ErrLost)
-	asked := r.link.asked.Load()
-	for range 5 {
-		r.clock.Step(time.Second)
+	// Renewals go on, to keep others out.
+	for range 3 {
+		eventually(t, "it waits to renew", r.clock.HasWaiters)
+		asked := r.link.asked.Load()
+		r.clock.Step(lease.DefaultRetryPeriod)
+		eventually(t, "it renews", func() bool { return r.link.asked.Load() > asked })
 		c.none("while the old work goes on")
 	}
-	// Renewals went on meanwhile, to keep others out: the store answers again.
-	eventually(t, "it renews", func() bool { r.clock.Step(100 * time.Millisecond); return r.link.asked.Load() > asked })
 	rival := h.eager(t)
 	other := rival.run(t, name)
-	eventually(t, "the rival asks", func() bool { r.clock.Step(100 * time.Millisecond); return rival.link.asked.Load() > 5 })
+	eventually(t, "the rival asks", func() bool { return rival.link.asked.Load() > 5 })
 	other.none("while the old work goes on")
 	c.cancel()
 	close(linger)

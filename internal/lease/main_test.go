@@ -94,14 +94,26 @@ type replica struct {
 	clock *clocktesting.FakeClock
 }
 
-// A frozen replica's clock stands still until it is stepped: its timers do not
-// fire, as those of a stopped process do not. Its lease is short.
+// A clocked replica has the usual lease, on a clock that stands still until it
+// is stepped.
+func (h *harness) clocked(t *testing.T) replica {
+	return h.onClock(t, lease.Options{Holder: "clocked"})
+}
+
+// A frozen replica's lease is so short that it expires while the test waits.
+// Its clock stands still: its timers do not fire, as those of a stopped process
+// do not.
 func (h *harness) frozen(t *testing.T) replica {
-	clock := clocktesting.NewFakeClock(time.Now().Add(-24 * time.Hour))
-	r := h.replica(t, lease.Options{
-		Holder: "frozen", Clock: clock,
-		LeaseDuration: 2 * time.Second, RenewDeadline: time.Second, RetryPeriod: 100 * time.Millisecond,
+	return h.onClock(t, lease.Options{
+		Holder: "frozen", LeaseDuration: 2 * time.Second, RenewDeadline: time.Second, RetryPeriod: 100 * time.Millisecond,
 	})
+}
+
+func (h *harness) onClock(t *testing.T, opts lease.Options) replica {
+	t.Helper()
+	clock := clocktesting.NewFakeClock(time.Now().Add(-24 * time.Hour))
+	opts.Clock = clock
+	r := h.replica(t, opts)
 	r.clock = clock
 	return r
 }

@@ -15,16 +15,16 @@ const LeaseName = "orphan-sweeper"
 // be read is removed even if something else could not.
 func (s *Sweeper) Sweep(ctx context.Context) (*Report, error) {
 	report, err := s.Find(ctx)
-	if err != nil {
+	if err != nil && ctx.Err() == nil {
 		s.opts.Log.Warn("could not look everywhere for orphans", zap.Error(err))
 	}
 	if s.opts.Remove && report.Removable() > 0 {
 		var failed error
 		report, failed = s.Remove(ctx, report)
-		if failed != nil {
+		if failed != nil && ctx.Err() == nil {
 			s.opts.Log.Warn("could not remove all orphans", zap.Error(failed))
-			err = errors.Join(err, failed)
 		}
+		err = errors.Join(err, failed)
 	}
 	for i := range report.Orphans {
 		s.log(&report.Orphans[i])
