@@ -51,7 +51,7 @@ func describeCommand(env *Env) *cobra.Command {
 			env.printf("%s", r.reachedAt(cmd.Context(), d))
 		}
 		env.printf("\n%s", env.explained(why))
-		env.printf("%s", env.history(d))
+		env.printf("%s%s", env.history(d), env.audit(d))
 		return nil
 	}
 	return cmd
@@ -61,7 +61,7 @@ func describeCommand(env *Env) *cobra.Command {
 var lifecycleFields = []string{
 	"id", "gatewayId", "state", "generation", "phase", "phaseAt", "step", "stepAt", "waitingFor", "waitingSince",
 	"observedState", "observedGeneration", "lockedAt", "lockedBy", "lockToken", "resyncAt", "attempts", "lastError",
-	"history", "createdAt", "updatedAt", "condition", "summary",
+	"history", "audit", "createdAt", "updatedAt", "condition", "summary",
 }
 
 // described is a document's settings and where it stands.
@@ -142,6 +142,28 @@ func (e *Env) history(d *document) string {
 		t.row(clock(h.At), happened(h), took(h.Took), h.By)
 	}
 	return "\n" + e.paint(strong, "History:") + "\n" + t.String()
+}
+
+// audit is who asked for what, oldest first.
+func (e *Env) audit(d *document) string {
+	entries, _ := d.fields["audit"].([]any)
+	if len(entries) == 0 {
+		return ""
+	}
+	t := newTable(e, "at", "who", "asked for")
+	for _, entry := range entries {
+		fields, _ := entry.(map[string]any)
+		of := func(name string) string {
+			if fields[name] == nil {
+				return ""
+			}
+			return fmt.Sprint(fields[name])
+		}
+		at, _ := time.Parse(time.RFC3339, of("at"))
+		asked := []string{of("action"), of("state"), of("fields"), of("reason")}
+		t.row(clock(at), of("by"), strings.Join(slices.DeleteFunc(asked, func(s string) bool { return s == "" }), " "))
+	}
+	return "\n" + e.paint(strong, "Asked for:") + "\n" + t.String()
 }
 
 func happened(h engine.HistoryEntry) string {

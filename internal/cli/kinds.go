@@ -146,7 +146,7 @@ func (k *kind) item(id string) (string, error) {
 	parts := childID.FindStringSubmatch(id)
 	single := k.Kind == resource.KindApiGateway || k.list == ""
 	path := ""
-	if parts != nil && single == (parts[2] == "") {
+	if len(parts) > 0 && single == (parts[2] == "") {
 		if path = gatewaysPath + "/" + parts[1]; k.path != nil {
 			path += k.path(parts[2])
 		}

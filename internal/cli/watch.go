@@ -66,7 +66,7 @@ func (v *view) watch(ctx context.Context, format string) error {
 			before = docs
 		}
 		if pause(ctx, watchPause) != nil {
-			return nil
+			return nil //nolint:nilerr // the user has seen enough
 		}
 	}
 }
