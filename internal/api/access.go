@@ -61,7 +61,7 @@ func (a *api) limits() (before, after func(http.Handler) http.Handler) {
 		return same, same
 	}
 	limit := func(n int, key httprate.KeyFunc) func(http.Handler) http.Handler {
-		counted := httprate.Limit(n, time.Minute, httprate.WithKeyFuncs(key), httprate.WithLimitHandler(tooMany))
+		counted := httprate.LimitBy(n, time.Minute, key, httprate.WithLimitHandler(tooMany))
 		return func(next http.Handler) http.Handler {
 			limited := counted(next)
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

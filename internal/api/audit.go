@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"time"
 
 	"github.com/lockstep-io/lockstep/internal/resource"
 	"github.com/lockstep-io/lockstep/pkg/engine/mongostore"
@@ -31,15 +30,16 @@ func withInfo(ctx context.Context, info requestInfo) context.Context {
 func callerOf(ctx context.Context) Caller { return infoOf(ctx).caller }
 
 // entry is the audit of a change that the request makes.
-func entry(ctx context.Context, at time.Time, intent mongostore.Intent, reason string) resource.AuditEntry {
+func entry(ctx context.Context, intent mongostore.Intent, reason string) resource.AuditEntry {
 	info := infoOf(ctx)
 	return resource.AuditEntry{
-		At: at, By: info.caller.Name, Action: info.operation, State: intent.State,
+		By: info.caller.Name, Action: info.operation, State: intent.State,
 		Fields: sortedKeys(intent.Fields), Reason: reason, RequestID: info.id,
 	}
 }
 
-// note has an entry written together with a change.
-func note(e resource.AuditEntry) *mongostore.Append {
-	return &mongostore.Append{Field: resource.AuditField, Value: e, Keep: resource.AuditLimit}
+// note has the audit of a change written together with it, at the database's
+// time.
+func note(ctx context.Context, intent mongostore.Intent, reason string) *mongostore.Append {
+	return &mongostore.Append{Field: resource.AuditField, Value: entry(ctx, intent, reason), Keep: resource.AuditLimit}
 }

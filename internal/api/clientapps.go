@@ -47,6 +47,7 @@ type listClientAppsInput struct {
 	Environment string `query:"environment" enum:"dev,staging,prod" doc:"Only those of this environment."`
 }
 
+// ClientAppParams names a client app.
 type ClientAppParams struct {
 	GatewayParams
 	EnvironmentParam
@@ -75,6 +76,13 @@ type changeClientAppInput struct {
 	}
 }
 
+type rotateKeyInput struct {
+	ClientAppParams
+	MatchParams
+	WaitParams
+	RepeatParams
+}
+
 type deleteClientAppInput struct {
 	ClientAppParams
 	MatchParams
@@ -101,6 +109,11 @@ func (a *api) clientAppRoutes() {
 		method: http.MethodPatch, path: clientAppPath, id: "changeClientApp", tag: tagClientApps, role: Editor,
 		status: http.StatusAccepted, summary: "Change what is wanted of a client app",
 	}, a.changeClientApp)
+	register(a, operation{
+		method: http.MethodPost, path: clientAppPath + "/rotate", id: "rotateClientAppKey", tag: tagClientApps, role: Editor,
+		status: http.StatusAccepted, summary: "Give a client app a new key",
+		description: "The key before is refused once keyRevisionReady has reached keyRevision.",
+	}, a.rotateKey)
 	register(a, operation{
 		method: http.MethodDelete, path: clientAppPath, id: "deleteClientApp", tag: tagClientApps, role: Editor,
 		status: http.StatusAccepted, summary: "Delete a client app and its key",
@@ -157,6 +170,32 @@ func (a *api) changeClientApp(ctx context.Context, in *changeClientAppInput) (*c
 		return nil, in.missing(err)
 	}
 	return a.clientApps.await(ctx, accepted(app, in.location()), in.WaitParams)
+}
+
+// rotateKey counts up from what was read, so that one request asks for one new
+// key, whoever else asks.
+func (a *api) rotateKey(ctx context.Context, in *rotateKeyInput) (*clientAppOutput, error) {
+	if _, err := a.livingGateway(ctx, in.GatewayID); err != nil {
+		return nil, err
+	}
+	app, err := again(in.MatchParams, func() (*resource.ClientApp, error) { return a.countKey(ctx, in) })
+	if err != nil {
+		return nil, in.missing(err)
+	}
+	return a.clientApps.await(ctx, accepted(app, in.location()), in.WaitParams)
+}
+
+func (a *api) countKey(ctx context.Context, in *rotateKeyInput) (*resource.ClientApp, error) {
+	app, err := a.clientApps.Get(ctx, in.id())
+	if err != nil {
+		return nil, err
+	}
+	if err := in.check(resource.KindClientApp, &app.Meta); err != nil {
+		return nil, err
+	}
+	return a.clientApps.change(ctx, in.id(), mongostore.Intent{
+		IfGeneration: &app.Generation, Fields: map[string]any{"keyRevision": app.KeyRevision + 1},
+	})
 }
 
 func (a *api) deleteClientApp(ctx context.Context, in *deleteClientAppInput) (*clientAppOutput, error) {

@@ -61,12 +61,8 @@ func (m MatchParams) generation() *int64 {
 // why it could not.
 func (c *collection[D]) change(ctx context.Context, id string, intent mongostore.Intent) (D, error) {
 	var none D
-	now, err := c.Now(ctx)
-	if err != nil {
-		return none, err
-	}
 	intent.Unless = append(intent.Unless, resource.Deleted)
-	intent.Append = note(entry(ctx, now, intent, ""))
+	intent.Append = note(ctx, intent, "")
 	doc, err := c.SetIntent(ctx, id, intent)
 	if err == nil {
 		c.api.docs.Hint(c.kind, id)
@@ -103,7 +99,9 @@ func (c *collection[D]) insert(ctx context.Context, doc D) error {
 		if err != nil {
 			return err
 		}
-		audited.Note(entry(ctx, now, mongostore.Intent{State: doc.Lifecycle().State}, ""))
+		e := entry(ctx, mongostore.Intent{State: doc.Lifecycle().State}, "")
+		e.At = now
+		audited.Note(e)
 	}
 	return c.Insert(ctx, doc)
 }

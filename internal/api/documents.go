@@ -41,7 +41,8 @@ type Document struct {
 	Summary   string           `json:"summary"`
 }
 
-type documentInput struct {
+// DocumentParams name a document of any kind.
+type DocumentParams struct {
 	KindParam
 	ID string `path:"id" minLength:"1" maxLength:"200" doc:"The document's _id."`
 }
@@ -58,7 +59,7 @@ func (a *api) documentRoutes() {
 	register(a, operation{
 		method: http.MethodGet, path: documentsPath + "/{id}", id: "getDocument", tag: tagDocuments, role: Viewer,
 		summary: "Read what all kinds of document have",
-	}, func(ctx context.Context, in *documentInput) (*documentOutput[*Document], error) {
+	}, func(ctx context.Context, in *DocumentParams) (*documentOutput[*Document], error) {
 		doc, _, err := a.document(ctx, in)
 		if err != nil {
 			return nil, err
@@ -68,10 +69,11 @@ func (a *api) documentRoutes() {
 	register(a, operation{
 		method: http.MethodGet, path: documentsPath + "/{id}/explain", id: "explainDocument", tag: tagDocuments, role: Viewer,
 		summary: "Say what a document waits for",
-	}, func(ctx context.Context, in *documentInput) (*documentExplanationOutput, error) {
+	}, func(ctx context.Context, in *DocumentParams) (*documentExplanationOutput, error) {
 		_, explanation, err := a.document(ctx, in)
 		return &documentExplanationOutput{Body: explanation}, err
 	})
+	a.verbRoutes()
 }
 
 func (a *api) listDocuments(ctx context.Context, in *listDocumentsInput) (*pageOutput[*Document], error) {
@@ -154,7 +156,7 @@ func (a *api) described(ctx context.Context, kind resource.Kind, h *resource.Hea
 	return &Document{Header: *h, Condition: e.Condition, Summary: e.Summary}, e, nil
 }
 
-func (a *api) document(ctx context.Context, in *documentInput) (*Document, engine.Explanation, error) {
+func (a *api) document(ctx context.Context, in *DocumentParams) (*Document, engine.Explanation, error) {
 	var none engine.Explanation
 	store, err := a.docs.Headers(in.Kind)
 	if err != nil {

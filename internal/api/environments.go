@@ -12,6 +12,7 @@ type EnvironmentParam struct {
 	Environment string `path:"environment" enum:"dev,staging,prod" doc:"The environment."`
 }
 
+// EnvironmentParams names an environment.
 type EnvironmentParams struct {
 	GatewayParams
 	EnvironmentParam
@@ -22,6 +23,7 @@ type getEnvironmentInput struct {
 	WaitParams
 }
 
+// ChildrenParams names a gateway whose children are listed.
 type ChildrenParams struct {
 	GatewayParams
 	PageParams

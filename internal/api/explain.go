@@ -117,10 +117,15 @@ func (a *api) readChildren(ctx context.Context, f *family, kind resource.Kind) e
 // explain explains one document. Those without a task service are moved by
 // their gateway's steps, so their explanation is their gateway's.
 func (a *api) explain(kind resource.Kind, m *engine.Meta, f *family, now time.Time) engine.Explanation {
+	e := engine.Explanation{ID: m.ID, Kind: string(kind), State: m.State, Phase: m.Phase, LastError: m.LastError}
+	if paused(m) {
+		e.Condition, e.LockedBy, e.Step, e.WaitingFor = IsPaused, m.LockedBy, m.Step, m.WaitingFor
+		e.Summary = fmt.Sprintf("It is %s: nothing will move it until it is resumed.", m.LockedBy)
+		return e
+	}
 	if explain, ok := a.Explain[kind]; ok {
 		return explain(m, now)
 	}
-	e := engine.Explanation{ID: m.ID, Kind: string(kind), State: m.State, Phase: m.Phase, LastError: m.LastError}
 	const leaf = "%s has no task service of its own: its gateway's steps make and remove it."
 	switch {
 	case m.State == resource.Active && m.Phase == resource.PhaseCreated:
@@ -142,7 +147,7 @@ func (a *api) explain(kind resource.Kind, m *engine.Meta, f *family, now time.Ti
 // resting reports whether the gateway's own steps will do nothing more by
 // themselves.
 func (f *family) resting() bool {
-	return slices.Contains([]engine.Condition{engine.IsSettled, engine.IsUnhandled, engine.IsFailed}, f.own.Condition)
+	return slices.Contains([]engine.Condition{engine.IsSettled, engine.IsUnhandled, engine.IsFailed, IsPaused}, f.own.Condition)
 }
 
 // summary is the whole in a few sentences.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/lockstep-io/lockstep/internal/resource"
 	"github.com/lockstep-io/lockstep/pkg/engine"
-	"github.com/lockstep-io/lockstep/pkg/engine/mongostore"
 )
 
 const (
@@ -39,6 +38,7 @@ func (in *newFunction) Resolve(_ huma.Context, at *huma.PathBuffer) []error {
 	return c.errs
 }
 
+// FunctionParams names a function.
 type FunctionParams struct {
 	GatewayParams
 	NameParam
@@ -108,12 +108,13 @@ func (a *api) functionRoutes() {
 	}, a.getFunction)
 	register(a, operation{
 		method: http.MethodPatch, path: functionPath, id: "changeFunction", tag: tagFunctions, role: Editor,
-		status: http.StatusAccepted, summary: "Change a function", description: "What stages have published stays until they are published again.",
+		status: http.StatusAccepted, summary: "Publish a new version of a function", description: "Versions before are kept, as many as there is room for. What stages have published stays until they are published again.",
 	}, a.changeFunction)
 	register(a, operation{
 		method: http.MethodDelete, path: functionPath, id: "deleteFunction", tag: tagFunctions, role: Editor,
 		status: http.StatusAccepted, summary: "Delete a function", description: "Refused while a stage or a trigger refers to it.",
 	}, a.deleteFunction)
+	a.versionRoutes()
 }
 
 func (a *api) createFunction(ctx context.Context, in *createFunctionInput) (*functionOutput, error) {
@@ -137,7 +138,7 @@ func (a *api) listFunctions(ctx context.Context, in *ChildrenParams) (*pageOutpu
 	if _, err := a.gateway(ctx, in.GatewayID); err != nil {
 		return nil, err
 	}
-	return a.functions.list(ctx, in.PageParams, in.where(), "code")
+	return a.functions.list(ctx, in.PageParams, in.where(), "code", "versions")
 }
 
 func (a *api) getFunction(ctx context.Context, in *getFunctionInput) (*functionOutput, error) {
@@ -155,23 +156,12 @@ func (a *api) changeFunction(ctx context.Context, in *changeFunctionInput) (*fun
 	if _, err := a.livingGateway(ctx, in.GatewayID); err != nil {
 		return nil, err
 	}
-	fn, err := a.functions.Get(ctx, in.id())
-	if err != nil {
-		return nil, in.missing(err)
-	}
-	// The version is counted up from what was read, so nobody may have changed
-	// the function since.
-	intent := mongostore.Intent{IfGeneration: in.generation(), Fields: map[string]any{"version": fn.Version + 1}}
-	if intent.IfGeneration == nil {
-		intent.IfGeneration = &fn.Generation
-	}
-	if in.Body.Code != nil {
-		intent.Fields["code"] = *in.Body.Code
-	}
-	if in.Body.Runtime != nil {
-		intent.Fields["runtime"] = *in.Body.Runtime
-	}
-	fn, err = a.functions.change(ctx, in.id(), intent)
+	fn, err := a.supersede(ctx, &in.FunctionParams, in.MatchParams, func(fn *resource.CloudFunction) (runtime, code string, _ error) {
+		runtime, code = fn.Runtime, fn.Code
+		assign(&runtime, in.Body.Runtime)
+		assign(&code, in.Body.Code)
+		return runtime, code, nil
+	})
 	if err != nil {
 		return nil, in.missing(err)
 	}

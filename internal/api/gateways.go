@@ -65,12 +65,12 @@ type gatewayChange struct {
 }
 
 // Resolve checks what a schema cannot say.
-func (in *gatewayChange) Resolve(_ huma.Context, at *huma.PathBuffer) []error {
+func (c *gatewayChange) Resolve(_ huma.Context, at *huma.PathBuffer) []error {
 	c := complaints{at: at}
-	if in.Name != nil {
-		c.check("name", *in.Name, resource.ValidName(*in.Name, resource.MaxGatewayName))
+	if c.Name != nil {
+		c.check("name", *c.Name, resource.ValidName(*c.Name, resource.MaxGatewayName))
 	}
-	if in.State == nil && in.Name == nil && (in.Runtime == nil || in.Runtime.empty()) {
+	if c.State == nil && c.Name == nil && (c.Runtime == nil || c.Runtime.empty()) {
 		c.nothing("state, name or runtime")
 	}
 	return c.errs

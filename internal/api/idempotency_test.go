@@ -107,7 +107,7 @@ func TestRequestRepeatedAfterACrash(t *testing.T) {
 	})
 	s.docs = documents.Open(db)
 	gw := s.gateway()
-	for _, make := range []struct {
+	for _, request := range []struct {
 		path string
 		kind resource.Kind
 		body map[string]any
@@ -115,18 +115,18 @@ func TestRequestRepeatedAfterACrash(t *testing.T) {
 		{"/v1/api-gateways", resource.KindApiGateway, map[string]any{"name": "shop", "region": "eu"}},
 		{"/v1/api-gateways/" + gw.ID + "/client-apps", resource.KindClientApp, map[string]any{"name": "web", "environment": "dev"}},
 	} {
-		before := s.count(make.kind)
-		into.Store(string(make.kind))
-		s.call("POST", make.path, make.body, "Idempotency-Key", "k")
+		before := s.count(request.kind)
+		into.Store(string(request.kind))
+		s.call("POST", request.path, request.body, "Idempotency-Key", "k")
 		line.mend()
 		var got *answer
 		s.eventually(func() bool {
-			got = s.call("POST", make.path, make.body, "Idempotency-Key", "k")
+			got = s.call("POST", request.path, request.body, "Idempotency-Key", "k")
 			return got.status != http.StatusServiceUnavailable && got.status != http.StatusConflict
 		})
 		got.want(http.StatusCreated)
-		if n := s.count(make.kind); n != before+1 {
-			t.Errorf("%d documents of %s, want %d", n, make.kind, before+1)
+		if n := s.count(request.kind); n != before+1 {
+			t.Errorf("%d documents of %s, want %d", n, request.kind, before+1)
 		}
 	}
 }

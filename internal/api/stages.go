@@ -173,7 +173,7 @@ func (a *api) publish(ctx context.Context, in EnvironmentParams, match MatchPara
 // routesOf makes the stored routes, each of which must lead to a function that
 // exists.
 func (a *api) routesOf(ctx context.Context, gatewayID string, in []routeInput) ([]resource.Route, error) {
-	functions, err := a.functions.list(ctx, PageParams{Limit: maxChildren}, map[string]string{"gatewayId": gatewayID}, "code")
+	functions, err := a.functions.list(ctx, PageParams{Limit: maxChildren}, map[string]string{"gatewayId": gatewayID}, "code", "versions")
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package api_test
 import (
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -93,12 +94,18 @@ func TestTenantsDoNotSeeEachOther(t *testing.T) {
 
 // exact is the path of an operation, with parameters that exist.
 func (g *generator) exact(op *operation) string {
-	path := op.path
+	path, query := op.path, url.Values{}
 	for _, p := range op.Parameters {
 		if p.In == "path" {
 			value := g.pick(append(g.known[p.Name], g.firstOf(p.Schema)...)[0])
 			path = strings.ReplaceAll(path, "{"+p.Name+"}", value)
 		}
+		if p.In == "query" && p.Required {
+			query.Set(p.Name, "mobile")
+		}
+	}
+	if len(query) > 0 {
+		path += "?" + query.Encode()
 	}
 	return path
 }

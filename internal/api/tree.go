@@ -15,7 +15,7 @@ type Node struct {
 	ID        string           `json:"id"`
 	State     engine.State     `json:"state,omitempty"`
 	Phase     engine.Phase     `json:"phase,omitempty"`
-	Condition engine.Condition `json:"condition,omitempty" doc:"settled, moving, locked, waiting, backingOff, failed, overdue or noHandler."`
+	Condition engine.Condition `json:"condition,omitempty" doc:"settled, moving, locked, waiting, backingOff, failed, overdue, noHandler or paused."`
 	Summary   string           `json:"summary,omitempty" doc:"What it waits for, if it is not settled."`
 	Objects   []Object         `json:"objects,omitempty" nullable:"false" doc:"What exists for it outside of MongoDB."`
 	Children  []*Node          `json:"children,omitempty" nullable:"false"`

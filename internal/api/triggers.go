@@ -43,6 +43,7 @@ func (in *newTrigger) Resolve(_ huma.Context, at *huma.PathBuffer) []error {
 	return c.errs
 }
 
+// TriggerParams names a trigger.
 type TriggerParams struct {
 	GatewayParams
 	NameParam

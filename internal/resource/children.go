@@ -1,6 +1,11 @@
 package resource
 
-import "github.com/lockstep-io/lockstep/pkg/engine"
+import (
+	"slices"
+	"time"
+
+	"github.com/lockstep-io/lockstep/pkg/engine"
+)
 
 // Environments are the names of every gateway's environments.
 var Environments = []string{"dev", "staging", "prod"}
@@ -28,6 +33,11 @@ type ClientApp struct {
 	Region      string `bson:"region" json:"region"`
 	Environment string `bson:"environment" json:"environment"`
 	Name        string `bson:"name" json:"name"`
+	// KeyRevision counts how often the user has asked for a new key;
+	// KeyRevisionReady is the count whose key is in place. Both are zero for
+	// the first key.
+	KeyRevision      int64 `bson:"keyRevision,omitempty" json:"keyRevision,omitempty"`
+	KeyRevisionReady int64 `bson:"keyRevisionReady,omitempty" json:"keyRevisionReady,omitempty"`
 }
 
 // CloudFunction is code that a Stage publishes. The document's _id is
@@ -44,6 +54,52 @@ type CloudFunction struct {
 	Code    string `bson:"code" json:"code"`
 	// Version rises with every change of the code.
 	Version int64 `bson:"version" json:"version"`
+	// Versions are those before, oldest first, as many as there is room for
+	// (see [CloudFunction.Superseded]).
+	Versions []FunctionVersion `bson:"versions,omitempty" json:"-"`
+}
+
+// FunctionVersion is what a function was before a change.
+type FunctionVersion struct {
+	Version int64  `bson:"version" json:"version"`
+	Runtime string `bson:"runtime" json:"runtime"`
+	Code    string `bson:"code" json:"code"`
+	// Until is when it was superseded.
+	Until time.Time `bson:"until" json:"until,omitzero"`
+}
+
+// Limits of the versions that are kept. Claims read whole documents, so these
+// must not grow large.
+const (
+	MaxVersions     = 20
+	MaxVersionBytes = 256 << 10
+)
+
+// Superseded are the versions to keep once the function's present code is
+// superseded: the latest, at least one.
+func (f *CloudFunction) Superseded(at time.Time) []FunctionVersion {
+	kept := append(slices.Clone(f.Versions), FunctionVersion{Version: f.Version, Runtime: f.Runtime, Code: f.Code, Until: at})
+	size, from := 0, len(kept)
+	for from > 0 && len(kept)-from < MaxVersions {
+		size += len(kept[from-1].Code)
+		if size > MaxVersionBytes && from < len(kept) {
+			break
+		}
+		from--
+	}
+	return kept[from:]
+}
+
+// At returns a version, the present one or one that is kept.
+func (f *CloudFunction) At(version int64) (FunctionVersion, bool) {
+	if version == f.Version {
+		return FunctionVersion{Version: f.Version, Runtime: f.Runtime, Code: f.Code}, true
+	}
+	i := slices.IndexFunc(f.Versions, func(v FunctionVersion) bool { return v.Version == version })
+	if i < 0 {
+		return FunctionVersion{}, false
+	}
+	return f.Versions[i], true
 }
 
 // Stage is what is published to an environment: functions, copied into the
