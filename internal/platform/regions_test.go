@@ -1,0 +1,147 @@
+package platform_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/lockstep-io/lockstep/internal/resource"
+	"github.com/lockstep-io/lockstep/internal/testenv"
+)
+
+// clusterLine returns a line to the API server, and a kubeconfig that leads
+// through it.
+func clusterLine(t *testing.T) (line *testenv.Line, kubeconfig string) {
+	t.Helper()
+	config, err := clientcmd.LoadFromFile(testenv.Kubeconfig(t))
+	must(t, err)
+	cluster := config.Clusters[config.Contexts[config.CurrentContext].Cluster]
+	server, err := url.Parse(cluster.Server)
+	must(t, err)
+	line = testenv.NewLine(t, server.Host)
+	cluster.TLSServerName = server.Hostname()
+	server.Host = line.Addr
+	cluster.Server = server.String()
+	kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
+	must(t, clientcmd.WriteToFile(*config, kubeconfig))
+	return line, kubeconfig
+}
+
+// Two regions at once: one that cannot be reached, from the start of the
+// replica or later, holds up nothing of the other, and loses nothing of its
+// own.
+//
+// With a Run that waits for each region's watches before it starts the task
+// services, the first part fails: seen.
+func TestRegionThatCannotBeReached(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(r *resource.Region) { r.Name = "eu" })
+	line, kubeconfig := clusterLine(t)
+	far := w.region
+	far.Name, far.Kubeconfig = "us", kubeconfig
+	line.Cut()
+	r := w.replica("r", func(s *settings) { s.regions = append(s.regions, far) })
+
+	near, away := w.gateway(), w.gateway(func(gw *resource.ApiGateway) { gw.Region = "us" })
+	awaitWithin(t, 20*time.Second, "the gateway of the region that answers to be Started", func() error {
+		if gw := w.get(near); gw.Phase != resource.PhaseStarted {
+			return errors.New(stands(&gw.Meta))
+		}
+		return nil
+	})
+	if err := r.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), `region "us"`) {
+		t.Errorf("ready: %v, want it to name region us", err)
+	}
+	w.reports(resource.KindApiGateway, away, 1)
+	line.Mend()
+	w.soon(away)
+	w.reaches(resource.Running, resource.PhaseStarted, away)
+	await(t, "the replica to be ready", func() error { return r.Ready(t.Context()) })
+
+	line.Cut()
+	w.set(resource.Deleted, near, away)
+	w.gone(near)
+	await(t, "the other to fail at being deleted", func() error {
+		if gw := w.get(away); gw.Phase != resource.PhaseDeleting && gw.LastError == nil {
+			return errors.New(stands(&gw.Meta))
+		}
+		return nil
+	})
+	line.Mend()
+	w.soon(away)
+	w.gone(away)
+}
+
+// A gateway of a region that no replica has says so, and is not lost: as soon
+// as the region is configured it goes on.
+func TestRegionThatIsNotConfigured(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(r *resource.Region) { r.Name = "eu" })
+	first := w.replica("first")
+	id := w.gateway(func(gw *resource.ApiGateway) { gw.Region = "mars" })
+	w.reports(resource.KindApiGateway, id, 1)
+	message := w.get(id).LastError.Message
+	if want := `region "mars" is not configured on this replica (it has eu)`; !strings.Contains(message, want) {
+		t.Errorf("it says %q", message)
+	}
+	first.stop()
+	mars := w.region
+	mars.Name = "mars"
+	w.replica("second", func(s *settings) { s.regions = append(s.regions, mars) })
+	w.soon(id)
+	w.reaches(resource.Running, resource.PhaseStarted, id)
+}
+
+// Spec 2: work longer than the lock. The API server takes twice the lock
+// timeout for one answer; the holder renews meanwhile, so that no other replica
+// takes the document, and nothing is done twice.
+//
+// Without the renewal (keepRenewed) the claim is lost and the token rises:
+// seen to fail.
+func TestWorkLongerThanTheLock(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	slow := make(chan struct{}, 8)
+	takesLong := func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+		slow <- struct{}{}
+		select {
+		case <-time.After(2 * lockTimeout):
+		case <-r.Context().Done():
+			return nil, r.Context().Err()
+		}
+		return next.RoundTrip(r)
+	}
+	isCreate := func(r *http.Request) bool {
+		return r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/namespaces")
+	}
+	for i := range 2 {
+		r := w.replica(fmt.Sprintf("replica-%d", i), withLockTimeout(lockTimeout))
+		r.http.on(isCreate, takesLong)
+	}
+	id := w.gateway()
+	<-slow
+	token := w.get(id).LockToken
+	await(t, "the namespace to be there", func() error {
+		gw := w.get(id)
+		if gw.LockToken != token && gw.Step == "" {
+			t.Fatalf("it was taken by another: %s", stands(&gw.Meta))
+		}
+		if gw.Step == "" {
+			return errors.New(stands(&gw.Meta))
+		}
+		return nil
+	})
+	if len(slow) > 0 {
+		t.Errorf("the namespace was created %d times more", len(slow))
+	}
+	if gw := w.get(id); gw.LockToken != token && gw.WaitingFor == "" {
+		t.Logf("it has moved on: %s", stands(&gw.Meta))
+	}
+}
