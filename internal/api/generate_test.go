@@ -103,6 +103,7 @@ var fitting = map[string][]string{
 	"If-Match": {"*", `"1"`, `"2"`, `"99"`},
 	"cursor":   {""},
 	"runtime":  {"javascript", "python3"},
+	"reason":   {"because it is stuck"},
 	"wait":     {"phase:Created", "phase:Creating", "settled", "gone"},
 	"timeout":  {"10ms", "1s"},
 }
