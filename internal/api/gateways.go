@@ -65,12 +65,12 @@ type gatewayChange struct {
 }
 
 // Resolve checks what a schema cannot say.
-func (c *gatewayChange) Resolve(_ huma.Context, at *huma.PathBuffer) []error {
+func (in *gatewayChange) Resolve(_ huma.Context, at *huma.PathBuffer) []error {
 	c := complaints{at: at}
-	if c.Name != nil {
-		c.check("name", *c.Name, resource.ValidName(*c.Name, resource.MaxGatewayName))
+	if in.Name != nil {
+		c.check("name", *in.Name, resource.ValidName(*in.Name, resource.MaxGatewayName))
 	}
-	if c.State == nil && c.Name == nil && (c.Runtime == nil || c.Runtime.empty()) {
+	if in.State == nil && in.Name == nil && (in.Runtime == nil || in.Runtime.empty()) {
 		c.nothing("state, name or runtime")
 	}
 	return c.errs
@@ -178,16 +178,16 @@ func (a *api) changeGateway(ctx context.Context, in *changeGatewayInput) (*docum
 }
 
 // intent is the change as the store makes it.
-func (c *gatewayChange) intent() mongostore.Intent {
+func (in *gatewayChange) intent() mongostore.Intent {
 	intent := mongostore.Intent{Fields: map[string]any{}}
-	if c.State != nil {
-		intent.State = *c.State
+	if in.State != nil {
+		intent.State = *in.State
 	}
-	if c.Name != nil {
-		intent.Fields["name"] = *c.Name
+	if in.Name != nil {
+		intent.Fields["name"] = *in.Name
 	}
-	if c.Runtime != nil {
-		c.Runtime.change(intent.Fields)
+	if in.Runtime != nil {
+		in.Runtime.change(intent.Fields)
 	}
 	return intent
 }

@@ -136,7 +136,7 @@ func TestExplanationsComeTrue(t *testing.T) {
 	for _, c := range explanations {
 		t.Run(c.name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
-				time.Sleep(noon.Sub(time.Now()))
+				time.Sleep(time.Until(noon))
 				w.add(&thing{Meta: c.meta})
 				e := explained().Explain(&c.meta, noon)
 				w.run("r", explained())

@@ -57,7 +57,7 @@ func (s *served) request(ctx context.Context, method, path, body string, status 
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", method, path, err)
 	}
-	defer response.Body.Close()
+	defer response.Body.Close() //nolint:errcheck // read to its end below
 	text, err := io.ReadAll(response.Body)
 	if err == nil && response.StatusCode != status {
 		err = fmt.Errorf("%s %s: %s: %s", method, path, response.Status, text)
