@@ -104,6 +104,9 @@ func run(ctx context.Context, o settings) (err error) {
 		return errors.New("interrupted")
 	}
 	w.calm(ctx)
+	if ctx.Err() != nil {
+		return errors.New("interrupted")
+	}
 	w.replicas.stop() // so that the records are whole
 	w.check()
 	return w.conclude()

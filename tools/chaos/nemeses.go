@@ -178,11 +178,38 @@ func component(name string) func(context.Context, *world, *rand.Rand) (string, e
 		w.server.Lock()
 		defer w.server.Unlock()
 		if random.IntN(3) == 0 {
-			return name, w.stack.restart(name)
+			return name + ", in order", w.bringBack(name)
 		}
 		err := w.stack.command(ctx, "kill", name)
 		pauseFor(ctx, between(random, time.Second, w.o.lock+2*time.Second))
-		return name, errors.Join(err, w.stack.restart(name))
+		return name, errors.Join(err, w.bringBack(name))
+	}
+}
+
+// back is how long a server may take to come back, on a machine that is busy.
+const back = 5 * time.Minute
+
+// bringBack restarts a server, and returns when it is well; or earlier, when
+// it has been away and all servers answer. A fault is always mended, also when
+// the run has been interrupted.
+func (w *world) bringBack(name string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), back)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- w.stack.restart(ctx, name) }()
+	for away := false; ; {
+		select {
+		case err := <-ended:
+			return err
+		case <-time.After(500 * time.Millisecond):
+		}
+		if !w.servers.answer(ctx) {
+			away = true
+		} else if away {
+			cancel()
+			<-ended
+			return nil
+		}
 	}
 }
 

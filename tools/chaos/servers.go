@@ -21,6 +21,7 @@ import (
 
 	"github.com/lockstep-io/lockstep/internal/documents"
 	"github.com/lockstep-io/lockstep/internal/resource"
+	"github.com/lockstep-io/lockstep/pkg/engine"
 )
 
 // The kinds of objects that replicas make.
@@ -114,12 +115,26 @@ func (s *servers) headers(ctx context.Context, kind resource.Kind, brief bool) (
 	return found, err
 }
 
-// write sets a field of a document as a person would in mongosh: past the API,
+// answer reports whether all servers answer.
+func (s *servers) answer(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	for _, c := range s.clients {
+		err := c.Database(databaseName).Collection(string(resource.KindApiGateway)).FindOne(ctx, bson.D{}).Err()
+		if err != nil && !errors.Is(err, mongo.ErrNoDocuments) {
+			return false
+		}
+	}
+	_, err := s.kube.Resource(issuers).Get(ctx, issuerName, metav1.GetOptions{})
+	return err == nil
+}
+
+// want sets the state of a document as a person would in mongosh: past the API,
 // and past all that the service counts.
-func (s *servers) write(ctx context.Context, kind resource.Kind, id, field string, value any) error {
+func (s *servers) want(ctx context.Context, kind resource.Kind, id string, state engine.State) error {
 	return s.try(ctx, func(ctx context.Context, db *mongo.Database, _ *documents.Documents) error {
 		filter := bson.D{{Key: "_id", Value: id}, {Key: "state", Value: bson.D{{Key: "$ne", Value: resource.Deleted}}}}
-		_, err := db.Collection(string(kind)).UpdateOne(ctx, filter, bson.D{{Key: "$set", Value: bson.D{{Key: field, Value: value}}}})
+		_, err := db.Collection(string(kind)).UpdateOne(ctx, filter, bson.D{{Key: "$set", Value: bson.D{{Key: "state", Value: state}}}})
 		return err
 	})
 }

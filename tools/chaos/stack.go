@@ -74,17 +74,10 @@ func (s *stack) command(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// restart brings a component back, however it ended. A fault is always
-// mended: also when the run has been interrupted, and when a machine that is
-// too busy makes the first attempt fail.
-func (s *stack) restart(component string) error {
-	var err error
-	for range 3 {
-		if err = s.command(context.Background(), "restart", component); err == nil {
-			return nil
-		}
-	}
-	return err
+// restart begins to bring a component back, however it ended. It waits for the
+// component to be well, unless ctx ends before.
+func (s *stack) restart(ctx context.Context, component string) error {
+	return s.command(ctx, "restart", component)
 }
 
 func (s *stack) down() {

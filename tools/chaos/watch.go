@@ -136,7 +136,7 @@ func (s *servers) recovery(ctx context.Context, since time.Time, waiting map[str
 				}
 			}
 		}
-		pauseFor(ctx, 200*time.Millisecond)
+		pauseFor(ctx, 300*time.Millisecond)
 	}
 	for key, before := range waiting {
 		stuck = append(stuck, fmt.Sprintf("%s (%s/%s, %s)", key, before.doc.State, before.doc.Phase, before.doc.WaitingFor))

@@ -76,13 +76,13 @@ func (l *workload) act(ctx context.Context, random *rand.Rand) {
 	case dice < 38:
 		l.count(l.setState(ctx, id, anyState(random)))
 	case dice < 61:
-		l.count(l.w.servers.write(ctx, resource.KindApiGateway, id, "state", anyState(random)))
+		l.count(l.w.servers.want(ctx, resource.KindApiGateway, id, anyState(random)))
 	case dice < 67:
 		l.count(l.remove(ctx, id, random))
 	case dice < 90:
 		l.count(l.furnish(ctx, id, random))
 	case dice < 95:
-		l.count(l.w.servers.write(ctx, resource.KindRuntimeDomain, id, "state", resource.Inactive))
+		l.count(l.w.servers.want(ctx, resource.KindRuntimeDomain, id, resource.Inactive))
 	default:
 		l.count(l.w.servers.removeDeployment(ctx, id))
 	}
@@ -118,7 +118,7 @@ func (l *workload) setState(ctx context.Context, id string, state engine.State) 
 
 func (l *workload) remove(ctx context.Context, id string, random *rand.Rand) error {
 	if random.IntN(2) == 0 {
-		return l.w.servers.write(ctx, resource.KindApiGateway, id, "state", resource.Deleted)
+		return l.w.servers.want(ctx, resource.KindApiGateway, id, resource.Deleted)
 	}
 	return l.call(ctx, http.MethodDelete, "/v1/api-gateways/"+id, nil)
 }

@@ -142,7 +142,7 @@ func (w *world) inject(ctx context.Context, n nemesis, random *rand.Rand) {
 		measure()
 	}
 	w.faults.injected[n.name]++
-	w.faults.killed[target] = n.name == "kill"
+	w.faults.killed[target] = n.name == "kill" // the target is the process
 	say("fault %-9s at %s", n.name, target)
 	if err != nil && ctx.Err() == nil {
 		w.faults.failed = append(w.faults.failed, n.name+": "+err.Error())
@@ -191,7 +191,7 @@ func (w *world) finalIntents(ctx context.Context, random *rand.Rand) map[string]
 			change := w.load.setState
 			if random.IntN(2) == 0 {
 				change = func(ctx context.Context, id string, state engine.State) error {
-					return w.servers.write(ctx, resource.KindApiGateway, id, "state", state)
+					return w.servers.want(ctx, resource.KindApiGateway, id, state)
 				}
 			}
 			if changed := change(ctx, id, state); changed != nil {
