@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	"github.com/lockstep-io/lockstep/internal/resource"
 	"github.com/lockstep-io/lockstep/pkg/engine/mongostore"
@@ -85,7 +86,7 @@ func (a *api) listVersions(ctx context.Context, in *FunctionParams) (*versionsOu
 	out := &versionsOutput{}
 	out.Body.Items = []FunctionVersion{}
 	present, _ := fn.At(fn.Version)
-	all := append(fn.Versions, present)
+	all := append(slices.Clone(fn.Versions), present)
 	for i := len(all) - 1; i >= 0; i-- {
 		v := version(all[i], fn)
 		v.Code = ""

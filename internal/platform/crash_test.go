@@ -19,7 +19,6 @@ type act struct {
 	wants engine.State // reached
 	phase engine.Phase
 	steps []point
-	objs  func(id string) []string
 	moves []string
 }
 

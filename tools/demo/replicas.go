@@ -117,7 +117,7 @@ func (r *replicas) stop() {
 	deadline := time.After(stopGrace)
 	for i, p := range r.procs {
 		select {
-		case <-r.ended[i]:
+		case <-r.ended[i]: //nolint:errcheck // how it ended does not matter
 		case <-deadline:
 			_ = p.Process.Kill()
 		}
