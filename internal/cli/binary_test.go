@@ -185,7 +185,7 @@ func TestLifeByCommandLine(t *testing.T) {
 		t.Errorf("doctor:\n%s", out)
 	}
 	out, errs = b.must("delete", "gateway", id, "--wait")
-	if !strings.Contains(out, "is gone") || !strings.Contains(errs, "✓ namespace") {
+	if !strings.Contains(out, "is gone") || !strings.Contains(errs, "✓ config map") {
 		t.Errorf("the deletion shows:\n%s%s", out, errs)
 	}
 	if _, _, code := b.lockstep("get", "gateway", id); code != cli.NotFound {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 
@@ -28,6 +29,8 @@ and explained. Asking again changes nothing.`,
 	remoteFlags(env, cmd)
 	format := outputFlag(cmd, formats...)
 	w := waitFlags(cmd)
+	isOrphan := cmd.Flags().Bool("orphan", false, "delete a document of any kind whose gateway is gone; for administrators")
+	reason := reasonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := w.check(); err != nil {
 			return err
@@ -35,6 +38,19 @@ and explained. Asking again changes nothing.`,
 		k, err := kindOf(args[0])
 		if err != nil {
 			return err
+		}
+		if *isOrphan {
+			if _, err := k.item(args[1]); err != nil {
+				return err
+			}
+			if err := required(cmd, "reason"); err != nil {
+				return fmt.Errorf("--orphan: %w", err)
+			}
+			path, ch := orphan(k, args[1], *reason)
+			return w.make(env, cmd, k, path, ch, *format)
+		}
+		if *reason != "" {
+			return usage("--reason is for --orphan: leave it out")
 		}
 		if !slices.Contains(removable, k.Kind) {
 			return usage("%s is made and removed with its gateway: delete the gateway, or set its state", k.one())

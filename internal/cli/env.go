@@ -58,9 +58,10 @@ const requestTimeout = 30 * time.Second
 func Commands(env *Env) []*cobra.Command {
 	commands := []*cobra.Command{
 		getCommand(env), describeCommand(env), explainCommand(env), treeCommand(env), watchCommand(env),
-		createCommand(env), setCommand(env), deleteCommand(env),
+		createCommand(env), setCommand(env), deleteCommand(env), rotateCommand(env), rollbackCommand(env), eventsCommand(env),
 		contextCommand(env), doctorCommand(env), orphansCommand(env), exitCodesTopic(),
 	}
+	commands = append(commands, verbCommands(env)...)
 	for _, cmd := range commands {
 		cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 			return usage("%w: see `%s --help`", err, cmd.CommandPath())

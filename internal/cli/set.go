@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -25,6 +26,8 @@ type change struct {
 	method string
 	suffix string
 	body   map[string]any
+	// said tells what becomes of the document; its state if empty.
+	said string
 }
 
 // setter is a set command.
@@ -56,7 +59,7 @@ func (s *setter) command(env *Env, cmd *cobra.Command) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if ch.method != http.MethodDelete && len(ch.body) == 0 {
+		if ch.method == http.MethodPatch && len(ch.body) == 0 {
 			return usage("nothing is to change: name at least one setting; see `%s --help`", cmd.CommandPath())
 		}
 		return w.make(env, cmd, k, path, ch, *format)
@@ -82,7 +85,7 @@ func (w *wait) make(env *Env, cmd *cobra.Command, k *kind, path string, ch *chan
 	if err := json.Unmarshal(raw, d); err != nil {
 		return fmt.Errorf("read the server's answer: %w", err)
 	}
-	return w.finish(cmd.Context(), env, r, k, d, format, "is to be "+string(d.State))
+	return w.finish(cmd.Context(), env, r, k, d, format, cmp.Or(ch.said, "is to be "+string(d.State)))
 }
 
 // stateFlag adds --state.

@@ -76,7 +76,7 @@ func moodOf(condition engine.Condition) mood {
 	switch condition {
 	case engine.IsSettled:
 		return good
-	case engine.IsMoving, engine.IsLocked, engine.IsWaiting:
+	case engine.IsMoving, engine.IsLocked, engine.IsWaiting, isPaused:
 		return busy
 	case engine.IsBacking, engine.IsFailed, engine.IsOverdue, engine.IsUnhandled:
 		return bad

@@ -128,6 +128,9 @@ func (p *progress) gaveUp(ctx context.Context, timeout time.Duration, why string
 	return fail(TimedOut, "%s %s has not come about within %s; %s\n%s", p.kind.name, p.id, timeout, where, why)
 }
 
+// isPaused is the condition of a document that an administrator has paused.
+const isPaused engine.Condition = "paused"
+
 // look shows what is new of the document, and decides whether it has come
 // about, or never will.
 func (p *progress) look(ctx context.Context, d *document, err error) (done bool, bad error) {
@@ -148,7 +151,7 @@ func (p *progress) look(ctx context.Context, d *document, err error) (done bool,
 		return false, fail(Stuck, "%s %s is being deleted: somebody has asked for that meanwhile", p.kind.name, p.id)
 	}
 	switch d.condition() {
-	case engine.IsFailed, engine.IsUnhandled:
+	case engine.IsFailed, engine.IsUnhandled, isPaused:
 		return false, fail(Stuck, "%s %s will not come about by itself: %s", p.kind.name, p.id, d.text("summary"))
 	case engine.IsSettled:
 		return p.arrived(ctx, d)
@@ -181,17 +184,20 @@ func (p *progress) explainPath() string {
 
 // served asks the kinds that say it whether they serve what is wanted.
 func (p *progress) served(ctx context.Context) (bool, error) {
-	if p.kind.Kind != resource.KindStage && p.kind.Kind != resource.KindRuntimeDomain {
+	says := map[resource.Kind][2]string{
+		resource.KindStage:         {"generation", "publishedGeneration"},
+		resource.KindRuntimeDomain: {"customDomain", "customDomainReady"},
+		resource.KindClientApp:     {"keyRevision", "keyRevisionReady"},
+	}
+	fields, has := says[p.kind.Kind]
+	if !has {
 		return true, nil
 	}
 	d, err := p.remote.document(ctx, p.kind, p.id)
 	if err != nil {
 		return false, nil //nolint:nilerr // the next look asks again
 	}
-	if p.kind.Kind == resource.KindRuntimeDomain {
-		return d.text("customDomain") == d.text("customDomainReady"), nil
-	}
-	return d.State != resource.Active || d.text("publishedGeneration") == d.text("generation"), nil
+	return d.State != resource.Active || d.text(fields[0]) == d.text(fields[1]), nil
 }
 
 // show prints what the document has been through since the last look.

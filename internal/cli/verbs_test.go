@@ -1,0 +1,81 @@
+package cli_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/lockstep-io/lockstep/internal/cli"
+	"github.com/lockstep-io/lockstep/internal/resource"
+	"github.com/lockstep-io/lockstep/pkg/engine"
+)
+
+// Administrators step in, and each time say why.
+func TestVerbs(t *testing.T) {
+	w := start(t)
+	w.story()
+	w.put(resource.KindApiGateway, "broken", "Running", "Starting", bson.M{
+		"step": "instance", "attempts": 1, "lockedAt": engine.Never, "phaseAt": time.Now(),
+		"lastError": bson.M{"step": "instance", "message": "the image is not allowed", "terminal": true, "at": time.Now()},
+	})
+	w.put(resource.KindStage, "broken-dev", "Active", "Creating", bson.M{"lockedAt": time.Now(), "lockedBy": "replica-1", "lockToken": int64(3)})
+	if out := w.must("retry", "gateway", "broken", "--reason", "the image was allowed"); out != "gateway broken is tried again.\n" {
+		t.Error(out)
+	}
+	w.must("unlock", "stage", "broken-dev", "--reason", "replica-1 is dead")
+	w.must("pause", "gateway", "vn8ofl", "--reason", "it is being moved by hand")
+	if _, errs, code := w.lockstep("set", "gateway", "vn8ofl", "--state", "Running", "--wait", "--timeout", "20s"); code != cli.Stuck || !strings.Contains(errs, "paused by") {
+		t.Errorf("waiting for a paused gateway: exit code %d: %s", code, errs)
+	}
+	w.must("resume", "gateway", "vn8ofl", "--reason", "it was moved")
+	if out, _, _ := w.lockstep("get", "gateways", "--stuck"); strings.Contains(out, "broken") {
+		t.Errorf("still stuck: %s", out)
+	}
+	events := w.must("events", "vn8ofl")
+	for _, want := range []string{"pauseDocument because: it is being moved by hand", "resumeDocument because: it was moved", "Stopping -> Stopped after 1m15s"} {
+		if !strings.Contains(events, want) {
+			t.Errorf("the events do not show %q:\n%s", want, events)
+		}
+	}
+	for _, c := range []struct {
+		line string
+		code cli.Code
+		says string
+	}{
+		{"pause gateway vn8ofl", cli.Usage, "--reason is missing: why; it is noted on the document"},
+		{"resume gateway vn8ofl --reason because", cli.Refused, "ApiGateway vn8ofl is not paused"},
+		{"retry database vn8ofl --reason because", cli.Refused, "Database has no task service"},
+		{"retry gateway nosuch --reason because", cli.NotFound, "there is no ApiGateway nosuch"},
+		{"delete stage vn8ofl-dev --orphan --reason because", cli.Refused, ""},
+		{"delete stage vn8ofl-dev --orphan", cli.Usage, "--orphan: --reason is missing"},
+		{"rollback function vn8ofl-hello", cli.Usage, "--to: 0: name the version to go back to, such as 1"},
+		{"events stage vn8ofl", cli.Usage, "events are a gateway's"},
+	} {
+		_, errs, code := w.lockstep(strings.Fields(c.line)...)
+		if code != c.code || !strings.HasPrefix(errs, "lockstep: "+c.says) {
+			t.Errorf("lockstep %s: exit code %d, want %d: %s", c.line, code, c.code, errs)
+		}
+	}
+	w.put(resource.KindEnvironment, "gone00-dev", "Active", "Created", nil)
+	w.must("delete", "environment", "gone00-dev", "--orphan", "--reason", "left by a crash")
+	if _, _, code := w.lockstep("get", "environment", "gone00-dev"); code != cli.NotFound {
+		t.Errorf("the orphan is still there: exit code %d", code)
+	}
+}
+
+func TestKeysAndVersions(t *testing.T) {
+	w := start(t)
+	w.story()
+	w.must("rotate", "app", "vn8ofl-dev-web")
+	if out := w.must("get", "app", "vn8ofl-dev-web", "-o", "yaml"); !strings.Contains(out, "keyRevision: 1") {
+		t.Error(out)
+	}
+	w.in = "second"
+	w.must("set", "function", "vn8ofl-hello", "--code", "-")
+	w.must("rollback", "function", "vn8ofl-hello", "--to", "1")
+	if out := w.must("get", "function", "vn8ofl-hello", "-o", "yaml"); !strings.Contains(out, "code: export default () => 1") {
+		t.Error(out)
+	}
+}
