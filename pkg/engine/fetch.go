@@ -9,8 +9,11 @@ import (
 	"time"
 )
 
-// sweepMost is how many due documents one read finds.
-const sweepMost = 5000
+// Bounds of a sweep. What is due beyond them is found by the next.
+const (
+	sweepMost  = 5000 // documents that one read finds
+	sweepReads = 100
+)
 
 // storeTimeout bounds one read or claim.
 const storeTimeout = 15 * time.Second
@@ -28,11 +31,12 @@ var batches = func() *atomic.Int64 {
 // sweep claims what is due: one sorted read finds the documents, then they are
 // claimed in batches as the pool has room. Each is claimed at most once per
 // sweep, so that one that is due again at once cannot keep others waiting. A
-// read that was full is followed by another.
+// read that was full, or that others have overtaken, is followed by another.
 func (s *Service[D]) sweep(ctx, working context.Context) {
 	seen := map[string]bool{}
 	s.share.begin()
-	for ctx.Err() == nil {
+	overtaken := false
+	for range sweepReads {
 		ids, err := s.due(ctx)
 		if err != nil {
 			return
@@ -47,11 +51,25 @@ func (s *Service[D]) sweep(ctx, working context.Context) {
 		if len(fresh) == 0 {
 			return
 		}
-		s.drain(ctx, working, s.share.pick(fresh))
-		if len(ids) < sweepMost {
+		if overtaken || len(fresh) > s.opts.Batch {
+			fresh = elsewhere(fresh)
+		}
+		left, ok := s.drain(ctx, working, s.share.pick(fresh))
+		overtaken = len(left) > 0
+		if !ok || !overtaken && len(ids) < sweepMost {
 			return
 		}
+		for _, id := range left {
+			delete(seen, id)
+		}
 	}
+}
+
+// elsewhere begins at a random place, so that replicas that found the same
+// documents do not contend for each one.
+func elsewhere(ids []string) []string {
+	begin := rand.IntN(len(ids)) //nolint:gosec // spreads load, guards nothing
+	return append(ids[begin:len(ids):len(ids)], ids[:begin]...)
 }
 
 func (s *Service[D]) due(ctx context.Context) ([]string, error) {
@@ -63,28 +81,26 @@ func (s *Service[D]) due(ctx context.Context) ([]string, error) {
 }
 
 // drain claims the given documents batch by batch, by turns with what hints
-// name: neither keeps the other waiting. Replicas that found the same documents
-// begin at different places, so as not to contend for each one.
-func (s *Service[D]) drain(ctx, working context.Context, ids []string) {
-	if len(ids) > s.opts.Batch {
-		begin := rand.IntN(len(ids)) //nolint:gosec // spreads load, guards nothing
-		ids = append(ids[begin:], ids[:begin]...)
-	}
+// name: neither keeps the other waiting. It returns those that are left where
+// others have taken most of a batch: they are ahead, and a new read says where.
+// It is not ok if ctx ends or the store fails.
+func (s *Service[D]) drain(ctx, working context.Context, ids []string) (left []string, ok bool) {
 	for hinted := false; len(ids) > 0; {
 		room, ok := s.pool.room(ctx)
 		if !ok {
-			return
+			return nil, false
 		}
 		if hinted = !hinted && s.hints.pending() > 0; hinted {
 			s.claim(ctx, working, s.hints.take(room), true)
 			continue
 		}
 		n := min(room, len(ids))
-		if !s.claim(ctx, working, ids[:n], false) {
-			return
+		got, ok := s.claim(ctx, working, ids[:n], false)
+		if ids = ids[n:]; !ok || got < n/2 {
+			return ids, ok
 		}
-		ids = ids[n:]
 	}
+	return nil, true
 }
 
 // claimHinted claims the documents that hints have named. Those named
@@ -105,8 +121,8 @@ func (s *Service[D]) claimHinted(ctx, working context.Context) {
 }
 
 // claim takes the documents that are still claimable and hands them to the
-// workers. It returns false if the store failed.
-func (s *Service[D]) claim(ctx, working context.Context, ids []string, hinted bool) bool {
+// workers. It is not ok if the store failed.
+func (s *Service[D]) claim(ctx, working context.Context, ids []string, hinted bool) (got int, ok bool) {
 	req := ClaimRequest{
 		Rules: s.rules, IDs: ids, Holder: s.opts.Holder, Hinted: hinted,
 		Batch: s.opts.Holder + "#" + strconv.FormatInt(batches.Add(1), 36),
@@ -118,7 +134,7 @@ func (s *Service[D]) claim(ctx, working context.Context, ids []string, hinted bo
 	began := s.now()
 	docs, err := s.store.Claim(write, req)
 	if s.storeResult(ctx, "claim", err); err != nil {
-		return false
+		return 0, false
 	}
 	s.obs.Claimed(s.def.Kind, len(ids), len(docs))
 	s.pool.took(len(docs), began)
@@ -130,7 +146,7 @@ func (s *Service[D]) claim(ctx, working context.Context, ids []string, hinted bo
 		s.hints.flying(m.ID)
 		s.pool.queue <- newClaim(working, doc, s.now, began, s.window)
 	}
-	return true
+	return len(docs), true
 }
 
 func (s *Service[D]) storeResult(ctx context.Context, call string, err error) {

@@ -15,9 +15,9 @@ type Store[D Document] interface {
 	// Due returns the ids of documents that can be claimed, at most limit:
 	// unsettled documents before those that are only resynced. Of the former,
 	// those with the nearest expiry come first, then the longest waiting
-	// (lockedAt, updatedAt); of the latter, those whose resyncAt is longest
-	// past. It is a read: by the time of the claim the answer may have changed.
-	// A limit of zero or less finds nothing.
+	// (lockedAt, updatedAt); of the latter, those whose resyncAt is missing, then
+	// longest past. It is a read: by the time of the claim the answer may have
+	// changed. A limit of zero or less finds nothing.
 	Due(ctx context.Context, rules Rules, limit int) ([]string, error)
 
 	// Claim takes those of the requested documents that are still claimable,

@@ -32,8 +32,7 @@ func dueOrder(b *bench) {
 
 // Hole: what is unsettled goes first, in one order for whatever reason it is
 // due, so that a backlog of one sort does not keep the others waiting. What
-// rests can wait. The resyncAt of what rests agrees with its order here: under
-// a limit a store may find these documents by it.
+// rests can wait, the longer the later it was to be looked at again.
 func dueOrderAcrossRules(b *bench) {
 	changed := func(w *Widget) *Widget { w.Generation++; return w }
 	resting := func(w *Widget, at time.Time) *Widget {
@@ -44,8 +43,8 @@ func dueOrderAcrossRules(b *bench) {
 	b.insert(
 		changed(b.place("given up on an intent that is no more 5", engine.Never, b.ago(6*time.Hour))),
 		resting(b.place("at rest, its lock expired 8", b.ago(time.Hour), b.ago(8*time.Hour)), b.ago(40*time.Second)),
-		resting(b.place("at rest for long 6", engine.Epoch, b.ago(2*time.Hour)), b.ago(time.Hour)),
-		resting(b.place("at rest for a while 7", engine.Epoch, b.ago(time.Minute)), time.Time{}),
+		resting(b.place("at rest for long 7", engine.Epoch, b.ago(2*time.Hour)), b.ago(time.Hour)),
+		resting(b.place("at rest, and nobody knows until when 6", engine.Epoch, b.ago(time.Minute)), time.Time{}),
 		b.place("unlocked just now 2", engine.Epoch, b.ago(time.Second)),
 		changed(b.place("waiting for an intent that is no more 4", b.ago(5*time.Second), b.ago(time.Minute))),
 		changed(b.place("unlocked long ago, its intent changed 1", engine.Epoch, b.ago(time.Hour))),

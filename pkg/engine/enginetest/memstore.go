@@ -63,7 +63,7 @@ func (s *MemStore[D]) Due(ctx context.Context, rules engine.Rules, limit int) ([
 		}
 	}
 	slices.SortFunc(unsettled, byExpiry)
-	slices.SortFunc(resynced, byExpiry)
+	slices.SortFunc(resynced, func(a, b *engine.Meta) int { return cmp.Or(a.ResyncAt.Compare(b.ResyncAt), byExpiry(a, b)) })
 
 	var ids []string
 	for _, m := range append(unsettled, resynced...) {

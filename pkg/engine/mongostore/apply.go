@@ -78,21 +78,13 @@ func (s *Store[D]) purge(ctx context.Context, ch engine.Change, claims []engine.
 // missing returns the ids of those claims whose documents the filter does not
 // match.
 func (s *Store[D]) missing(ctx context.Context, filter bson.D, claims []engine.Ref) ([]string, error) {
-	var rows []candidate
-	err := retried(ctx, func() error {
-		cursor, err := s.coll.Find(ctx, filter, options.Find().SetProjection(bson.D{{Key: "_id", Value: 1}}))
-		if err != nil {
-			return err
-		}
-		rows = nil
-		return cursor.All(ctx, &rows)
-	})
+	found, err := s.ids(ctx, filter, options.Find())
 	if err != nil {
 		return nil, err
 	}
 	present := map[string]bool{}
-	for _, row := range rows {
-		present[row.ID] = true
+	for _, id := range found {
+		present[id] = true
 	}
 	return slices.DeleteFunc(idsOf(claims), func(id string) bool { return present[id] }), nil
 }

@@ -15,33 +15,27 @@ type query struct {
 }
 
 // dueQueries are the reads that together find what a tick can claim, as of
-// now: first those for unsettled documents, then those for settled ones. Each
-// is served by the partial indexes of [Store.EnsureIndexes].
-func dueQueries(rules engine.Rules, now time.Time) (unsettled, resynced []query) {
+// now, in the order in which it is to be claimed. Each is served by the partial
+// indexes of [Store.EnsureIndexes], and all are needed: DocumentDB does not use
+// the indexes for an $or of conditions on different fields.
+func dueQueries(rules engine.Rules, now time.Time) []query {
 	before := bson.D{{Key: "$lt", Value: now.Add(-rules.LockTimeout)}}
 	expired := bson.E{Key: "lockedAt", Value: before}
-	if len(rules.Unsettled) > 0 {
-		unsettled = append(unsettled,
-			query{
-				filter: anyMatch(rules.Unsettled, expired),
-				sort:   bson.D{{Key: "lockedAt", Value: 1}, {Key: "updatedAt", Value: 1}},
-			},
-			query{
-				filter: anyMatch(rules.Unsettled,
-					bson.E{Key: "lockedAt", Value: bson.D{{Key: "$not", Value: before}}}, // the others are found above
-					bson.E{Key: "lockedBy", Value: nil}, bson.E{Key: "$expr", Value: intentChanged}),
-				sort: bson.D{{Key: "updatedAt", Value: 1}},
-			})
+	notExpired := bson.E{Key: "lockedAt", Value: bson.D{{Key: "$not", Value: before}}}
+	var queries []query
+	find := func(matches []engine.Match, sort bson.D, conditions ...bson.E) {
+		if len(matches) > 0 {
+			queries = append(queries, query{anyMatch(matches, conditions...), sort})
+		}
 	}
-	if len(rules.Resync) > 0 {
-		past := bson.E{Key: "resyncAt", Value: bson.D{{Key: "$lte", Value: now}}}
-		missing := bson.E{Key: "resyncAt", Value: nil}
-		byAge := bson.D{{Key: "resyncAt", Value: 1}}
-		resynced = append(resynced,
-			query{filter: anyMatch(rules.Resync, past, expired), sort: byAge},
-			query{filter: anyMatch(rules.Resync, missing, expired), sort: byAge})
-	}
-	return unsettled, resynced
+	byExpiry := bson.D{{Key: "lockedAt", Value: 1}, {Key: "updatedAt", Value: 1}}
+	find(rules.Unsettled, byExpiry, expired)
+	find(rules.Unsettled, byExpiry, notExpired, bson.E{Key: "lockedBy", Value: nil}, bson.E{Key: "$expr", Value: intentChanged})
+
+	byResync := bson.D{{Key: "resyncAt", Value: 1}}
+	find(rules.Resync, byResync, expired, bson.E{Key: "resyncAt", Value: nil})
+	find(rules.Resync, byResync, expired, bson.E{Key: "resyncAt", Value: bson.D{{Key: "$lte", Value: now}}})
+	return queries
 }
 
 // anyMatch is the $or of the matches, each with the given conditions: every

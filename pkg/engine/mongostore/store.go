@@ -1,13 +1,10 @@
 package mongostore
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
-	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -45,66 +42,45 @@ func (s *Store[D]) Due(ctx context.Context, rules engine.Rules, limit int) ([]st
 		return nil, err
 	}
 	var ids []string
-	unsettled, resynced := dueQueries(rules, now)
-	for _, queries := range [][]query{unsettled, resynced} {
-		found, err := s.find(ctx, queries, limit-len(ids))
-		if err != nil {
-			return nil, fmt.Errorf("find due documents of %s: %w", rules.Kind, err)
-		}
-		ids = append(ids, found...)
+	seen := map[string]bool{} // a document may pass from one query's answer into another's
+	for _, q := range dueQueries(rules, now) {
 		if len(ids) == limit {
 			break
 		}
-	}
-	return ids, nil
-}
-
-// candidate is what a read for candidates returns.
-type candidate struct {
-	ID        string    `bson:"_id"`
-	LockedAt  time.Time `bson:"lockedAt"`
-	UpdatedAt time.Time `bson:"updatedAt"`
-}
-
-// find runs the queries and merges what they find, each document once.
-func (s *Store[D]) find(ctx context.Context, queries []query, limit int) ([]string, error) {
-	var all []candidate
-	seen := map[string]bool{}
-	for _, q := range queries {
-		found, err := s.candidates(ctx, q, limit)
+		found, err := s.ids(ctx, q.filter, options.Find().SetSort(q.sort).SetLimit(int64(limit-len(ids))))
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("find due documents of %s: %w", rules.Kind, err)
 		}
-		for _, c := range found {
-			if !seen[c.ID] {
-				seen[c.ID] = true
-				all = append(all, c)
+		for _, id := range found {
+			if !seen[id] {
+				seen[id] = true
+				ids = append(ids, id)
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b candidate) int {
-		return cmp.Or(a.LockedAt.Compare(b.LockedAt), a.UpdatedAt.Compare(b.UpdatedAt))
-	})
-	ids := make([]string, 0, min(limit, len(all)))
-	for _, c := range all[:min(limit, len(all))] {
-		ids = append(ids, c.ID)
-	}
 	return ids, nil
 }
 
-func (s *Store[D]) candidates(ctx context.Context, q query, limit int) ([]candidate, error) {
-	opts := options.Find().SetSort(q.sort).SetLimit(int64(limit)).
-		SetProjection(bson.D{{Key: "lockedAt", Value: 1}, {Key: "updatedAt", Value: 1}})
-	var found []candidate
-	err := retried(ctx, func() error {
-		cursor, err := s.coll.Find(ctx, q.filter, opts)
+// oneAnswer is the size of answers, in documents, that makes them one: what is
+// asked for here is never more.
+const oneAnswer = 1 << 15
+
+// ids reads the ids of documents.
+func (s *Store[D]) ids(ctx context.Context, filter bson.D, opts *options.FindOptionsBuilder) (ids []string, err error) {
+	opts.SetProjection(bson.D{{Key: "_id", Value: 1}}).SetBatchSize(oneAnswer)
+	err = retried(ctx, func() error {
+		cursor, err := s.coll.Find(ctx, filter, opts)
 		if err != nil {
 			return err
 		}
-		found = nil
-		return cursor.All(ctx, &found)
+		defer cursor.Close(ctx)
+		ids = nil
+		for cursor.Next(ctx) {
+			ids = append(ids, cursor.Current.Lookup("_id").StringValue())
+		}
+		return cursor.Err()
 	})
-	return found, err
+	return ids, err
 }
 
 // Claim implements [engine.Store].
@@ -135,7 +111,8 @@ func (s *Store[D]) claim(ctx context.Context, req engine.ClaimRequest) ([]D, err
 	if err != nil || taken == 0 {
 		return nil, err
 	}
-	return s.Find(ctx, bson.D{{Key: "_id", Value: in(req.IDs)}, {Key: "lockBatch", Value: req.Batch}})
+	return s.Find(ctx, bson.D{{Key: "_id", Value: in(req.IDs)}, {Key: "lockBatch", Value: req.Batch}},
+		options.Find().SetBatchSize(oneAnswer))
 }
 
 func (s *Store[D]) claimOne(ctx context.Context, req engine.ClaimRequest) ([]D, error) {
