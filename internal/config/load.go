@@ -120,6 +120,9 @@ func (f Flags) given(environ map[string]string) (given map[string]string, warnin
 	return given, warnings
 }
 
+// clientVars are those of the client commands, which the same shell may have.
+var clientVars = []string{Prefix + "SERVER", Prefix + "TOKEN", Prefix + "CONTEXT", Prefix + "CONFIG"}
+
 // suspicious reports whether a variable looks like a misspelt option. It must
 // not look like what others put there: Kubernetes describes each Service of
 // the namespace in variables of its name, and tests and tools have their own.
@@ -127,7 +130,8 @@ func suspicious(name string) bool {
 	own := slices.ContainsFunc(options, func(o Option) bool { return o.Env == name })
 	return !own && strings.HasPrefix(name, Prefix) && name != testingVar &&
 		!strings.Contains(name, "_SERVICE_") && !strings.Contains(name, "_PORT") &&
-		!strings.HasPrefix(name, Prefix+"TEST_") && name != Prefix+"CACHE"
+		!strings.HasPrefix(name, Prefix+"TEST_") && name != Prefix+"CACHE" &&
+		!slices.Contains(clientVars, name)
 }
 
 // parse turns texts into values. What cannot be parsed is a mistake.
