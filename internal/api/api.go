@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"time"
 	_ "time/tzdata" // zones of triggers are checked wherever the service runs
@@ -34,6 +35,8 @@ type Config struct {
 	// Objects lists what exists for a gateway outside of MongoDB; nil leaves it
 	// out of trees.
 	Objects ObjectLister
+	// Resolver looks custom domains up; the system's if nil.
+	Resolver Resolver
 	// Ready says whether the service can do its work.
 	Ready func(context.Context) error
 	// Metrics serves /metrics; nil leaves it out.
@@ -85,6 +88,9 @@ func New(cfg Config) (http.Handler, error) {
 	}
 	if cfg.Timeout == 0 {
 		cfg.Timeout = DefaultTimeout
+	}
+	if cfg.Resolver == nil {
+		cfg.Resolver = net.DefaultResolver
 	}
 	if cfg.RateLimit == 0 {
 		cfg.RateLimit = DefaultRateLimit
@@ -153,4 +159,6 @@ func (a *api) routes() {
 	a.eventRoutes()
 	a.regionRoutes()
 	a.documentRoutes()
+	a.kindRoutes()
+	a.checkRoutes()
 }

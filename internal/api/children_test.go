@@ -1,8 +1,11 @@
 package api_test
 
 import (
+	"context"
 	"fmt"
+	"net"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/lockstep-io/lockstep/internal/api"
@@ -141,8 +144,21 @@ func TestBadChildren(t *testing.T) {
 	}
 }
 
+// zone resolves what is in it.
+type zone map[string][]string
+
+func (z zone) LookupHost(_ context.Context, host string) ([]string, error) {
+	if addresses, ok := z[host]; ok {
+		return addresses, nil
+	}
+	return nil, &net.DNSError{Name: host, IsNotFound: true}
+}
+
+func (z zone) LookupCNAME(_ context.Context, host string) (string, error) { return host + ".", nil }
+
 func TestCustomDomain(t *testing.T) {
-	s := start(t)
+	names := zone{}
+	s := start(t, func(c *api.Config) { c.Resolver = names })
 	one, two := s.gateway(), s.gateway()
 	at := func(gw *resource.ApiGateway) string {
 		return "/v1/api-gateways/" + gw.ID + "/runtime-domain/custom-domain"
@@ -160,6 +176,15 @@ func TestCustomDomain(t *testing.T) {
 	if want := "domain api.example.org is bound by another gateway: unbind it there first, or bind another"; taken.Detail != want {
 		t.Fatalf("taken: %s", taken.Detail)
 	}
+	check := as[api.DomainCheck](s.call("GET", at(one)+"/check", nil).want(200))
+	if check.Leads || check.Domain != "api.example.org" || check.Expected != one.ID+".eu.example.com" || !strings.Contains(check.Advice, "CNAME") {
+		t.Fatalf("check %+v", check)
+	}
+	names["api.example.org"], names[check.Expected] = []string{"192.0.2.1"}, []string{"192.0.2.1", "192.0.2.2"}
+	if check = as[api.DomainCheck](s.call("GET", at(one)+"/check", nil).want(200)); !check.Leads {
+		t.Fatalf("check %+v", check)
+	}
+	s.call("GET", at(two)+"/check", nil).problem(404, api.CodeNotFound)
 	if free := as[resource.RuntimeDomain](s.call("DELETE", at(one), nil).want(202)); free.CustomDomain != "" || free.Generation != 3 {
 		t.Fatalf("unbound %+v", free)
 	}

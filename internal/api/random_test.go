@@ -36,7 +36,7 @@ func TestRandomRequests(t *testing.T) {
 		seed = v
 	}
 	t.Logf("%d requests, seed %d", n, seed)
-	s := start(t, withMetrics, func(c *api.Config) { c.RateLimit = -1 })
+	s := start(t, withMetrics, func(c *api.Config) { c.RateLimit, c.Resolver = -1, zone{} })
 	d := s.describe()
 	run := &randomRun{
 		server: s, made: map[string]int{},
