@@ -4,35 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"k8s.io/client-go/tools/clientcmd"
-
 	"github.com/lockstep-io/lockstep/internal/resource"
 	"github.com/lockstep-io/lockstep/internal/testenv"
 )
-
-// clusterLine returns a line to the API server, and a kubeconfig that leads
-// through it.
-func clusterLine(t *testing.T) (line *testenv.Line, kubeconfig string) {
-	t.Helper()
-	config, err := clientcmd.LoadFromFile(testenv.Kubeconfig(t))
-	must(t, err)
-	cluster := config.Clusters[config.Contexts[config.CurrentContext].Cluster]
-	server, err := url.Parse(cluster.Server)
-	must(t, err)
-	line = testenv.NewLine(t, server.Host)
-	cluster.TLSServerName = server.Hostname()
-	server.Host = line.Addr
-	cluster.Server = server.String()
-	kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
-	must(t, clientcmd.WriteToFile(*config, kubeconfig))
-	return line, kubeconfig
-}
 
 // Two regions at once: one that cannot be reached, from the start of the
 // replica or later, holds up nothing of the other, and loses nothing of its
@@ -43,7 +21,7 @@ func clusterLine(t *testing.T) (line *testenv.Line, kubeconfig string) {
 func TestRegionThatCannotBeReached(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(r *resource.Region) { r.Name = "eu" })
-	line, kubeconfig := clusterLine(t)
+	line, kubeconfig := testenv.KubeLine(t)
 	far := w.region
 	far.Name, far.Kubeconfig = "us", kubeconfig
 	line.Cut()
