@@ -50,7 +50,10 @@ type Store[D Document] interface {
 //     the latest claim ([Meta.IntentChanged]): nobody waits out the backoff of
 //     an intent that is no more;
 //   - settled with a resync, lockedAt < now - LockTimeout, and resyncAt is
-//     past or missing.
+//     past or missing;
+//   - settled with a resync, resyncAt missing (its latest claim did not end in
+//     rest), not locked, and its intent has changed since: a terminal error of
+//     the intent before ends here too.
 //
 // A hint ([ClaimRequest.Hinted]) may, beyond that, claim any unsettled or
 // resynced document that is not locked and has no attempts counted (it waits,

@@ -140,6 +140,26 @@ var settledCases = []claimableCase{
 		pair(w, Running, Ready)
 		w.ResyncAt = b.ago(time.Minute)
 	}},
+	// Hole: a terminal error outlives its intent, where the next one rests.
+	{"resync given up", false, false, func(b *bench, w *Widget) {
+		giveUp(b, w)
+		pair(w, Running, Ready)
+	}},
+	{"resync given up, state changed", true, true, func(b *bench, w *Widget) {
+		giveUp(b, w)
+		pair(w, Running, Ready)
+		w.ObservedState = Restarting
+	}},
+	{"resync given up, settings changed", true, true, func(b *bench, w *Widget) {
+		giveUp(b, w)
+		pair(w, Running, Ready)
+		w.Generation++
+	}},
+	{"resync given up, settings changed, under a live lock", false, false, func(b *bench, w *Widget) {
+		pair(w, Running, Ready)
+		lock(w, b.ago(5*time.Second))
+		w.Generation++
+	}},
 	{"resync to come, after errors", false, false, func(b *bench, w *Widget) {
 		pair(w, Running, Ready)
 		w.Attempts = 1

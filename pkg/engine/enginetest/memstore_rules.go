@@ -20,7 +20,8 @@ func claimable(m *engine.Meta, rules engine.Rules, now time.Time) bool {
 		return expired || m.LockedBy == "" && m.IntentChanged()
 	case matches(rules.Resync, m):
 		// A missing resyncAt is the zero time: long past.
-		return expired && m.ResyncAt.Before(now)
+		changed := m.LockedBy == "" && m.IntentChanged() && m.ResyncAt.IsZero()
+		return expired && m.ResyncAt.Before(now) || changed
 	default:
 		return false
 	}

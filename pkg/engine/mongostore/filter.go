@@ -34,6 +34,8 @@ func dueQueries(rules engine.Rules, now time.Time) []query {
 
 	byResync := bson.D{{Key: "resyncAt", Value: 1}}
 	find(rules.Resync, byResync, expired, bson.E{Key: "resyncAt", Value: nil})
+	find(rules.Resync, byResync, notExpired, bson.E{Key: "resyncAt", Value: nil},
+		bson.E{Key: "lockedBy", Value: nil}, bson.E{Key: "$expr", Value: intentChanged})
 	find(rules.Resync, byResync, expired, bson.E{Key: "resyncAt", Value: bson.D{{Key: "$lte", Value: now}}})
 	return queries
 }
@@ -84,6 +86,7 @@ func claimFilter(req engine.ClaimRequest) bson.D {
 		op("$and", unsettled, expired),
 		op("$and", unsettled, unlocked, intentChanged),
 		op("$and", resynced, expired, op("$lte", orNow("$resyncAt"), "$$NOW")),
+		op("$and", resynced, unlocked, intentChanged, op("$lte", "$resyncAt", nil)),
 	}
 	if req.Hinted {
 		calm := op("$eq", orZero("$attempts"), 0)
