@@ -75,7 +75,8 @@ func (d *Definition[D]) Explain(m *Meta, now time.Time) Explanation {
 		e.Condition = IsFailed
 		e.Summary = fmt.Sprintf("Step %q failed for good: %s. Nothing will be tried again until state or settings change.",
 			m.LastError.Step, m.LastError.Message)
-	case rests && m.WaitingFor == "" && m.LastError == nil:
+	case rests && (rest.Resync == 0 || m.WaitingFor == "" && m.LastError == nil):
+		// Without a resync nobody looks at what an intent before has left.
 		e.settled(d, rest.Resync, m, now)
 	default:
 		e.pending(m, expiry, now)

@@ -82,6 +82,13 @@ var explanations = []struct {
 		m.Phase, m.Step, m.WaitingFor, m.WaitingSince = up, "look", "the roof", noon.Add(-30*time.Second)
 		m.LockedAt = noon.Add(3*time.Second - lockTimeout)
 	})},
+	{"settled for good, left in the middle of another intent", engine.IsSettled, -1, moving(func(m *engine.Meta) {
+		m.State, m.Phase, m.Step, m.WaitingFor, m.WaitingSince = off, down, "move in", "2 boxes left", noon.Add(-time.Minute)
+	})},
+	{"resync failed for good, settings changed", engine.IsMoving, 0, moving(func(m *engine.Meta) {
+		m.Phase, m.Step, m.Attempts, m.LockedAt, m.Generation = up, "look", 1, engine.Never, 2
+		m.LastError = &engine.LastError{Step: "look", Message: "no such house", At: noon, Terminal: true}
+	})},
 	{"state of no such kind", engine.IsUnhandled, -1, moving(func(m *engine.Meta) { m.State, m.Phase = "Onn", up })},
 	{"phase of no such kind", engine.IsUnhandled, -1, moving(func(m *engine.Meta) { m.Phase = "Upp" })},
 }

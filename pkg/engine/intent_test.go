@@ -138,3 +138,31 @@ func TestOneShotLosesToNewerIntent(t *testing.T) {
 		})
 	}
 }
+
+// New settings end a terminal error of a resync: by a tick, with no hint.
+// Fails without the clause on the intent among those that are resynced.
+func TestNewSettingsEndAFailedResync(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.insert("a")
+		broken := true
+		def := things()
+		def.Settled[0].Resync = time.Minute
+		def.Settled[0].Steps = []step{does("look", func(context.Context, *thing) (engine.Outcome, error) {
+			if broken {
+				return engine.Done(), engine.Terminal(errCut)
+			}
+			return engine.Done(), nil
+		})}
+		w.run("r", def)
+		w.pass(2 * time.Minute)
+		if m := w.get("a"); m.LastError == nil || !m.LockedAt.Equal(engine.Never) {
+			t.Fatalf("the document says %+v", m.Meta)
+		}
+		broken = false
+		w.set("a", "generation", int64(2))
+		w.pass(tick + tick/10)
+		if m := w.get("a"); m.LastError != nil || m.ResyncAt.IsZero() {
+			t.Errorf("the document says %+v", m.Meta)
+		}
+	})
+}
