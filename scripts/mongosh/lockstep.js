@@ -161,6 +161,9 @@ globalThis.ls = (() => {
 
   const changed = (doc) => doc.state !== doc.observedState || Number(doc.generation) !== Number(doc.observedGeneration || 0);
 
+  // An administrator's pause is a lock without an end.
+  const isPaused = (doc) => text(doc.lockedBy).startsWith('paused by ') && doc.lockedAt.getTime() >= never;
+
   // condition says how it stands with a document, in a word and in words.
   function condition(kind, doc, at) {
     if (!lifecycles[kind]) {
@@ -170,6 +173,7 @@ globalThis.ls = (() => {
     const next = move(kind, doc);
     const due = doc.lockedAt.getTime() + api.lockTimeout * 1000;
     const step = doc.step ? ` (step "${doc.step}")` : '';
+    if (isPaused(doc)) return ['paused', `${doc.lockedBy}, until it is resumed: lockstep resume`];
     if (doc.lockedBy && due > at) return ['locked', `${doc.lockedBy} has worked on it for ${span(at - doc.lockedAt)}${step}`];
     if (!next && !rests(kind, doc)) {
       return ['noHandler', `nothing handles state ${doc.state} in phase ${doc.phase}: set its state to one of ${states(kind).join(', ')}`];
@@ -314,7 +318,8 @@ globalThis.ls = (() => {
       const docs = db.getCollection(kind).find({ lockedBy: { $exists: true, $ne: '' } }, { history: 0, code: 0 }).sort({ lockedAt: 1 }).toArray();
       for (const doc of docs) {
         const left = doc.lockedAt.getTime() + api.lockTimeout * 1000 - at;
-        rows.push([kind, doc._id, doc.lockedBy, doc.lockToken, span(at - doc.lockedAt), left > 0 ? `live for ${span(left)}` : 'expired: any replica may claim it', doc.step]);
+        if (isPaused(doc)) rows.push([kind, doc._id, doc.lockedBy, doc.lockToken, '', 'until it is resumed', doc.step]);
+        else rows.push([kind, doc._id, doc.lockedBy, doc.lockToken, span(at - doc.lockedAt), left > 0 ? `live for ${span(left)}` : 'expired: any replica may claim it', doc.step]);
       }
     }
     if (rows.length === 0) print('No document is locked.');

@@ -112,7 +112,7 @@ func TestReports(t *testing.T) {
 	var js []string
 	for _, call := range []string{
 		"ls.help()", "ls.gateways()", "ls.tree('vn8ofl')", "ls.explain('vn8ofl')", "ls.explain('Stage', 'vn8ofl-dev')",
-		"ls.explain('start0')", "ls.explain('broken')", "ls.explain('going0')", "ls.explain('gone00')",
+		"ls.explain('start0')", "ls.explain('broken')", "ls.explain('going0')", "ls.explain('held00')", "ls.explain('gone00')",
 		"ls.explain('vn8ofl-nightly')", "ls.history('vn8ofl')", "ls.stuck()", "ls.locks()",
 	} {
 		js = append(js, fmt.Sprintf("print(%q); %s; print('');", "> "+call, call))

@@ -55,6 +55,10 @@ func tell(t *testing.T, db *mongo.Database) {
 		"lockedBy": "replica-3", "lockedAt": s.ago(2 * time.Hour), "lockToken": int64(41),
 	})
 
+	s.settled("ApiGateway", "held00", "held00", "Running", "Created", bson.M{
+		"name": "held", "region": "eu", "lockedBy": "paused by ann", "lockedAt": time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC), "lockToken": int64(7),
+	})
+
 	s.settled("RuntimeDomain", "gone00", "gone00", "Active", "Created", nil)
 	s.settled("Database", "gone00", "gone00", "Active", "Created", nil)
 }
