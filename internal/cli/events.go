@@ -150,7 +150,7 @@ func (l *eventLog) watch(ctx context.Context) error {
 			l.since = e.At
 		}
 		if pause(ctx, watchPause) != nil {
-			return nil
+			return nil //nolint:nilerr // the user has seen enough
 		}
 	}
 }

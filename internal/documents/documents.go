@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/lockstep-io/lockstep/internal/resource"
@@ -76,6 +77,16 @@ func (d *Documents) Headers(kind resource.Kind) (*mongostore.Store[*resource.Hea
 		return nil, fmt.Errorf("%q is not a kind of document", kind)
 	}
 	return store, nil
+}
+
+// Ping asks the database whether it answers, now: unlike its time, the answer is
+// not carried on.
+func (d *Documents) Ping(ctx context.Context) error {
+	err := d.reserved.FindOne(ctx, bson.D{{Key: "_id", Value: ""}}).Err()
+	if err != nil && !errors.Is(err, mongo.ErrNoDocuments) {
+		return fmt.Errorf("the database cannot be reached: %w", err)
+	}
+	return nil
 }
 
 // indexes are those beyond what the engine needs.

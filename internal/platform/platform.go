@@ -147,7 +147,7 @@ func (p *Platform) Diagrams() map[resource.Kind]string {
 
 // Ready returns an error if the database or a region cannot be reached.
 func (p *Platform) Ready(ctx context.Context) error {
-	if _, err := p.documents.ApiGateways.Now(ctx); err != nil {
+	if err := p.documents.Ping(ctx); err != nil {
 		return err
 	}
 	return p.regions.ping(ctx)
@@ -194,12 +194,17 @@ func (p *Platform) watch(ctx context.Context, r *region) {
 func (p *Platform) prepare(ctx context.Context) error {
 	for {
 		attempt, cancel := context.WithTimeout(ctx, startTimeout)
-		err := p.documents.EnsureIndexes(attempt, p.Rules())
+		// Asked first, it is said at once that there is no database, and not of
+		// each index.
+		err := p.documents.Ping(attempt)
+		if err == nil {
+			err = p.documents.EnsureIndexes(attempt, p.Rules())
+		}
 		cancel()
 		if err == nil {
 			return nil
 		}
-		p.log.Error("indexes not ready; trying again", zap.Error(err))
+		p.log.Error("database not ready; trying again", zap.Error(err))
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("prepare the database: %w", ctx.Err())

@@ -77,7 +77,7 @@ func (d *Definition[D]) Explain(m *Meta, now time.Time) Explanation {
 			m.LastError.Step, m.LastError.Message)
 	case rests && (rest.Resync == 0 || m.WaitingFor == "" && m.LastError == nil):
 		// Without a resync nobody looks at what an intent before has left.
-		e.settled(d, rest.Resync, m, now)
+		e.settled(d, rest.Resync, m, expiry, now)
 	default:
 		e.pending(m, expiry, now)
 	}
@@ -95,12 +95,18 @@ func (e *Explanation) describe(transition string, steps []string, m *Meta) {
 }
 
 // settled explains a document at rest.
-func (e *Explanation) settled(d interface{ wishes(Phase) string }, resync time.Duration, m *Meta, now time.Time) {
+func (e *Explanation) settled(d interface{ wishes(Phase) string }, resync time.Duration, m *Meta, expiry, now time.Time) {
 	e.Condition = IsSettled
 	e.Summary = fmt.Sprintf("Settled: state %s is fulfilled in phase %s. %s", m.State, m.Phase, d.wishes(m.Phase))
 	if resync > 0 {
-		e.NextAt = m.ResyncAt
-		e.Summary += fmt.Sprintf(" It is looked at again every %s, next in %s.", period(resync), short(max(0, m.ResyncAt.Sub(now))))
+		// A document that has never been looked at has no resyncAt: it is due.
+		e.NextAt = now
+		for _, at := range []time.Time{m.ResyncAt, expiry} {
+			if at.After(e.NextAt) {
+				e.NextAt = at
+			}
+		}
+		e.Summary += fmt.Sprintf(" It is looked at again every %s, next in %s.", period(resync), short(e.NextAt.Sub(now)))
 	}
 }
 

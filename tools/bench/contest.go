@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/lockstep-io/lockstep/internal/shard"
@@ -42,7 +44,24 @@ func (c *contest) run(ctx context.Context, env *environment, way func(context.Co
 		if c.coll, err = newItems(ctx, db, "Item", c.backlog); err != nil {
 			return err
 		}
+		if err := warm(ctx, c.coll, 2*c.claimers); err != nil {
+			return err
+		}
 		return way(ctx, c)
+	})
+}
+
+// warm makes as many connections as will be needed, on both sides: what they
+// cost is not what is measured.
+func warm(ctx context.Context, coll *mongo.Collection, connections int) error {
+	const requests = 5
+	return together(connections, func() error {
+		for range requests {
+			if err := coll.FindOne(ctx, bson.D{}).Err(); err != nil {
+				return fmt.Errorf("warm up: %w", err)
+			}
+		}
+		return nil
 	})
 }
 

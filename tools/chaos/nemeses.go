@@ -207,7 +207,7 @@ func (w *world) bringBack(name string) error {
 			away = true
 		} else if away {
 			cancel()
-			<-ended
+			<-ended //nolint:errcheck // it was cancelled
 			return nil
 		}
 	}

@@ -73,7 +73,7 @@ func (s *Store[D]) ids(ctx context.Context, filter bson.D, opts *options.FindOpt
 		if err != nil {
 			return err
 		}
-		defer cursor.Close(ctx)
+		defer cursor.Close(ctx) //nolint:errcheck // what matters is in Err
 		ids = nil
 		for cursor.Next(ctx) {
 			ids = append(ids, cursor.Current.Lookup("_id").StringValue())
