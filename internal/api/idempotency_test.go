@@ -103,7 +103,7 @@ func TestRequestRepeatedAfterACrash(t *testing.T) {
 	})
 	s := start(t, func(c *api.Config) {
 		c.Documents = (&server{t: t}).through(db, opts)
-		c.Timeout = 500 * time.Millisecond
+		c.Timeout = 1500 * time.Millisecond
 	})
 	s.docs = documents.Open(db)
 	gw := s.gateway()
