@@ -64,7 +64,8 @@ func (w *watch) follow(ctx context.Context, yield func(*WatchEvent) bool) (more 
 		method: http.MethodGet, path: []string{v1, gateways, w.gateway, "watch"}, query: url.Values{}, header: http.Header{},
 	})
 	if IsNotFound(err) && w.begun {
-		return w.gone(yield), nil // it went while the line was lost
+		w.gone(yield) // while the line was lost
+		return false, nil
 	}
 	if err != nil {
 		return true, err
@@ -91,13 +92,12 @@ func (w *watch) follow(ctx context.Context, yield func(*WatchEvent) bool) (more 
 }
 
 // gone tells of all documents that they are no more.
-func (w *watch) gone(yield func(*WatchEvent) bool) (more bool) {
+func (w *watch) gone(yield func(*WatchEvent) bool) {
 	for name := range w.live {
 		if !yield(&WatchEvent{Kind: name[0], ID: name[1]}) {
-			return false
+			return
 		}
 	}
-	return false
 }
 
 func (w *watch) event(name string, data []byte) (*WatchEvent, error) {
