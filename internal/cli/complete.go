@@ -59,7 +59,7 @@ func idsOn(env *Env, cmd *cobra.Command, k *kind, prefix string) []string {
 	gateway, _, typed := strings.Cut(prefix, "-")
 	path := gatewaysPath
 	if k.list != "" && typed {
-		path += "/" + url.PathEscape(gateway) + k.list
+		path += "/" + gateway + k.list
 	}
 	raw, err := r.call(ctx, http.MethodGet, path, url.Values{"limit": {"500"}}, nil)
 	var page struct {

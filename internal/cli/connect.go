@@ -32,13 +32,14 @@ func connect(env *Env, cmd *cobra.Command) (*remote, error) {
 	if server != "" && name != "" {
 		return nil, usage("--server and --context both name a server: leave one of them out")
 	}
-	r := &remote{token: env.Getenv("LOCKSTEP_TOKEN"), http: &http.Client{Transport: env.Transport}, named: "--server"}
+	r := &remote{token: env.Getenv("LOCKSTEP_TOKEN"), named: "--server"}
+	to := env.Transport
 	if server == "" && name == "" {
 		server, r.named = env.Getenv("LOCKSTEP_SERVER"), "LOCKSTEP_SERVER"
 	}
 	var err error
 	if server == "" {
-		err = r.fromContext(env, name)
+		err = r.fromContext(env, name, &to)
 	} else {
 		// A context's token is for that context's server, and goes nowhere else.
 		r.base, err = serverURL(r.named, server)
@@ -47,13 +48,13 @@ func connect(env *Env, cmd *cobra.Command) (*remote, error) {
 		return nil, err
 	}
 	r.warn(env)
-	return r, nil
+	return r, r.open(to, env.Version)
 }
 
 // errNoServer says that nothing names a server.
 var errNoServer = usage("no server is named: use --server URL, set LOCKSTEP_SERVER, or run `lockstep context add NAME --server URL`")
 
-func (r *remote) fromContext(env *Env, name string) error {
+func (r *remote) fromContext(env *Env, name string, to *http.RoundTripper) error {
 	known, err := readContexts(env)
 	if err != nil {
 		return err
@@ -76,7 +77,7 @@ func (r *remote) fromContext(env *Env, name string) error {
 		return err
 	}
 	if c.CAFile != "" {
-		if r.http.Transport, err = transport(c.CAFile); err != nil {
+		if *to, err = transport(c.CAFile); err != nil {
 			return err
 		}
 	}

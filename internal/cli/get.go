@@ -232,7 +232,7 @@ func (r *remote) document(ctx context.Context, k *kind, id string) (*document, e
 }
 
 func documentPath(k *kind, id string) string {
-	return "/v1/documents/" + string(k.Kind) + "/" + url.PathEscape(id)
+	return "/v1/documents/" + string(k.Kind) + "/" + id
 }
 
 // read gets and decodes an answer.

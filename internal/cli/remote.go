@@ -1,31 +1,42 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"os"
 	"strings"
+
+	"github.com/lockstep-io/lockstep/pkg/client"
 )
 
-// remote is a server and how it is asked.
+// remote is a server and how it is asked. Documents are read as the server
+// gives them, fields that this program does not know among them.
 type remote struct {
-	base  string
-	token string
-	http  *http.Client
+	client *client.Client
+	base   string
+	token  string
 	// named tells which flag, variable or context the server is from.
 	named string
 }
 
-// maxAnswer bounds what is read of an answer.
-const maxAnswer = 64 << 20
+// open makes the client. A server that is away is said to be so at once: who
+// waits for it does so in the open.
+func (r *remote) open(transport http.RoundTripper, version string) (err error) {
+	opts := []client.Option{
+		client.WithHTTPClient(&http.Client{Transport: transport}), client.WithPatience(0), client.WithUserAgent("lockstep/" + version),
+	}
+	if r.token != "" {
+		opts = append(opts, client.WithToken(r.token))
+	}
+	r.client, err = client.New(r.base, opts...)
+	return err
+}
 
 // call makes a request. What is not a success is a [problem].
 func (r *remote) call(ctx context.Context, method, path string, query url.Values, body any) (json.RawMessage, error) {
@@ -36,84 +47,22 @@ func (r *remote) call(ctx context.Context, method, path string, query url.Values
 func (r *remote) ask(ctx context.Context, method, path string, query url.Values, body any) (json.RawMessage, http.Header, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	req, err := r.request(ctx, method, path, query, body)
-	if err != nil {
-		return nil, nil, err
+	raw, header, err := r.client.Do(ctx, method, path, query, body)
+	var answered *client.Problem
+	var network *url.Error
+	switch {
+	case errors.As(err, &answered):
+		err = &problem{answered}
+	case errors.Is(context.Cause(ctx), context.Canceled):
+		err = context.Cause(ctx)
+	case errors.As(err, &network):
+		err = fail(Unreachable, "%s does not answer (%w): is it running, and is %s right?", r.base, network.Err, r.named)
 	}
-	resp, err := r.http.Do(req)
-	if err != nil {
-		return nil, nil, r.unreachable(ctx, err)
-	}
-	defer resp.Body.Close() //nolint:errcheck // read to its end or given up
-	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
-	if err != nil {
-		return nil, nil, r.unreachable(ctx, err)
-	}
-	if resp.StatusCode >= http.StatusMultipleChoices {
-		return nil, nil, problemOf(resp, raw)
-	}
-	return raw, resp.Header, nil
-}
-
-func (r *remote) request(ctx context.Context, method, path string, query url.Values, body any) (*http.Request, error) {
-	address := r.base + path
-	if len(query) > 0 {
-		address += "?" + query.Encode()
-	}
-	var payload io.Reader
-	if body != nil {
-		encoded, err := json.Marshal(body)
-		if err != nil {
-			return nil, fmt.Errorf("encode the request: %w", err)
-		}
-		payload = bytes.NewReader(encoded)
-	}
-	req, err := http.NewRequestWithContext(ctx, method, address, payload)
-	if err != nil {
-		return nil, fmt.Errorf("make the request: %w", err)
-	}
-	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	if r.token != "" {
-		req.Header.Set("Authorization", "Bearer "+r.token)
-	}
-	return req, nil
-}
-
-func (r *remote) unreachable(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); errors.Is(cause, context.Canceled) {
-		return cause
-	}
-	var failed *url.Error
-	if errors.As(err, &failed) {
-		err = failed.Err
-	}
-	return fail(Unreachable, "%s does not answer (%w): is it running, and is %s right?", r.base, err, r.named)
+	return raw, header, err
 }
 
 // problem is an answer that is not a success.
-type problem struct {
-	Status int    `json:"status"`
-	Title  string `json:"title"`
-	Code   string `json:"code"`
-	Detail string `json:"detail"`
-	Errors []struct {
-		Location string `json:"location"`
-		Message  string `json:"message"`
-	} `json:"errors"`
-}
-
-// problemOf reads a problem; of an answer that is none, such as a proxy's, the
-// status is all there is.
-func problemOf(resp *http.Response, raw []byte) error {
-	p := &problem{}
-	if json.Unmarshal(raw, p) != nil || p.Detail == "" {
-		p = &problem{Detail: fmt.Sprintf("the server answered %s, which is not an answer of Lockstep's API", resp.Status)}
-	}
-	p.Status = resp.StatusCode
-	return p
-}
+type problem struct{ *client.Problem }
 
 // Error says what went wrong, naming the flags of the fields that are wrong.
 func (p *problem) Error() string {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 
 	"github.com/spf13/cobra"
 
@@ -25,6 +26,7 @@ func setCommand(env *Env) *cobra.Command {
 type change struct {
 	method string
 	suffix string
+	query  url.Values
 	body   map[string]any
 	// said tells what becomes of the document; its state if empty.
 	said string
@@ -77,7 +79,7 @@ func (w *wait) make(env *Env, cmd *cobra.Command, k *kind, path string, ch *chan
 	if ch.body != nil {
 		body = ch.body
 	}
-	raw, err := r.call(cmd.Context(), ch.method, path+ch.suffix, nil, body)
+	raw, err := r.call(cmd.Context(), ch.method, path+ch.suffix, ch.query, body)
 	if err != nil {
 		return err
 	}

@@ -93,5 +93,5 @@ func rollbackCommand(env *Env) *cobra.Command {
 
 // orphan is how a document whose gateway is gone is deleted.
 func orphan(k *kind, id, reason string) (path string, ch *change) {
-	return documentPath(k, id) + "?" + url.Values{"reason": {reason}}.Encode(), &change{method: http.MethodDelete}
+	return documentPath(k, id), &change{method: http.MethodDelete, query: url.Values{"reason": {reason}}}
 }
