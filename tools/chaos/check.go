@@ -108,7 +108,7 @@ func (w *world) count(calls []*call) {
 // checkLocks has porcupine look for an order that explains each document's
 // history.
 func (w *world) checkLocks(calls []*call) {
-	for key, history := range lockHistories(calls, w.o.lock) {
+	for key, history := range lockHistories(calls, w.o.lock, w.freezes) {
 		w.result.histories++
 		switch porcupine.CheckOperationsTimeout(lockModel, history, 20*time.Second) {
 		case porcupine.Illegal:
@@ -275,9 +275,10 @@ func (w *world) checkTrust(calls []*call) {
 	}
 }
 
-// stopped is for how long a process was stopped between two times.
+// stopped is for how long a process was stopped between two times, by itself
+// or with all others.
 func (w *world) stopped(process string, from, to int64) int64 {
-	var sum int64
+	sum := w.freezes.between(from, to).Nanoseconds()
 	for _, p := range w.replicas.pauses {
 		if p.process == process {
 			sum += max(0, min(to, p.to)-max(from, p.from))

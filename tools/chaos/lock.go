@@ -123,11 +123,12 @@ func (s lockState) changed(op lockOp) lockState {
 const abandoned = time.Minute
 
 // lockHistories sorts the calls by document.
-func lockHistories(calls []*call, lock time.Duration) map[string][]porcupine.Operation {
+func lockHistories(calls []*call, lock time.Duration, f *freezes) map[string][]porcupine.Operation {
 	histories := map[string][]porcupine.Operation{}
 	add := func(c *call, id string, op lockOp) {
 		op.process = c.process
 		until := c.At + abandoned.Nanoseconds()
+		until += f.between(c.At, until).Nanoseconds()
 		if op.outcome != unknown {
 			until = c.end.At
 		}

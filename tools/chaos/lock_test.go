@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -107,7 +109,7 @@ func TestLockModel(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			history := lockHistories(c.calls, lock)["ApiGateway/a"]
+			history := lockHistories(c.calls, lock, &freezes{})["ApiGateway/a"]
 			got := porcupine.CheckOperationsTimeout(lockModel, history, 10*time.Second)
 			if want := map[bool]porcupine.CheckResult{true: porcupine.Ok, false: porcupine.Illegal}[c.want]; got != want {
 				t.Errorf("%s, want %s%s", got, want, describe(history))
@@ -117,7 +119,7 @@ func TestLockModel(t *testing.T) {
 }
 
 func newTestWorld() *world {
-	return &world{o: settings{lock: lock}, replicas: &replicas{}, audit: newAudit(nil)}
+	return &world{o: settings{lock: lock}, replicas: &replicas{}, freezes: &freezes{}, audit: newAudit(nil)}
 }
 
 func expect(t *testing.T, w *world, property string, want int) {
@@ -222,5 +224,33 @@ func TestEdges(t *testing.T) {
 	h.check(resource.KindApiGateway, lifecycles[resource.KindApiGateway], m)
 	if len(h.violations) != 1 {
 		t.Errorf("a history with a gap: %q, want one violation", h.violations)
+	}
+}
+
+func TestWriteReport(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "report.md")
+	for _, c := range []struct{ old, want string }{
+		{"", "new\n"},
+		{"an older report\n", "new\n"},
+		{"a\n" + reportBegin + "old\n" + reportEnd + "\nb\n", "a\n" + reportBegin + "new\n" + reportEnd + "\nb\n"},
+	} {
+		if err := os.WriteFile(file, []byte(c.old), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := writeReport(file, "new\n"); err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := os.ReadFile(file); string(got) != c.want {
+			t.Errorf("%q became %q, want %q", c.old, got, c.want)
+		}
+	}
+}
+
+func TestFreezes(t *testing.T) {
+	f := &freezes{all: []pause{{from: 10, to: 20}, {from: 40, to: 60}}}
+	for _, c := range []struct{ from, to, want int64 }{{0, 5, 0}, {0, 100, 30}, {15, 45, 10}, {50, 55, 5}} {
+		if got := f.between(c.from, c.to).Nanoseconds(); got != c.want {
+			t.Errorf("between %d and %d: %d, want %d", c.from, c.to, got, c.want)
+		}
 	}
 }

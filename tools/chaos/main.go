@@ -54,7 +54,7 @@ func parse() settings {
 	flag.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "seed of what is chosen at random")
 	flag.BoolVar(&o.short, "short", false, "a run of about two minutes in all, with few gateways")
 	flag.StringVar(&o.nemeses, "nemeses", "", "which of them, separated by commas (default all: "+strings.Join(nemesisNames(), ",")+")")
-	flag.StringVar(&o.report, "report", "", "file to which the report is written, as Markdown")
+	flag.StringVar(&o.report, "report", "", "file to which the report is written, as Markdown; of one that has a place for it, only that is written")
 	flag.StringVar(&o.folder, "folder", ".stack/chaos", "where logs, settings and records are kept")
 	flag.StringVar(&o.stack, "stack", "chaos", "name of the stack")
 	flag.BoolVar(&o.keep, "keep", false, "leave the stack up")

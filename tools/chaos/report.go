@@ -3,7 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -30,7 +32,7 @@ func (w *world) conclude() error {
 	text := w.report()
 	fmt.Print("\n", text)
 	if w.o.report != "" {
-		if err := os.WriteFile(w.o.report, []byte(text), 0o644); err != nil { //nolint:gosec // for everybody to read
+		if err := writeReport(w.o.report, text); err != nil {
 			return fmt.Errorf("write the report: %w", err)
 		}
 	}
@@ -49,6 +51,26 @@ func (w *world) conclude() error {
 		return errors.New(strings.Join(broken, ", ") + "; the records are in " + w.o.folder)
 	}
 	return nil
+}
+
+// Between these lines of a file that is there already, the report is put; a
+// file without them becomes the report.
+const (
+	reportBegin = "<!-- chaos report: begin -->\n"
+	reportEnd   = "<!-- chaos report: end -->"
+)
+
+func writeReport(file, text string) error {
+	old, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	before, rest, found := strings.Cut(string(old), reportBegin)
+	_, after, ended := strings.Cut(rest, reportEnd)
+	if found && ended {
+		text = before + reportBegin + text + reportEnd + after
+	}
+	return os.WriteFile(file, []byte(text), 0o644) //nolint:gosec // for everybody to read
 }
 
 func (w *world) report() string {
@@ -101,6 +123,9 @@ func (w *world) report() string {
 		row("documents that a killed replica held", n)
 		row("longest time from its last word to their next claim / median",
 			fmt.Sprintf("%.2f s / %.2f s", r.takeovers[n-1].Seconds(), r.takeovers[n/2].Seconds()))
+	}
+	if frozen := w.freezes.between(0, math.MaxInt64); frozen > 0 {
+		row("time for which the whole run stood still, which does not count", fmt.Sprintf("%.1f s", frozen.Seconds()))
 	}
 	row("latest that work was seen after its trust window, by a process that ran", r.latest.Round(time.Millisecond))
 	row("time to settle after the last fault", fmt.Sprintf("%.1f s", r.settled.Seconds()))

@@ -116,8 +116,8 @@ const recoveryMost = 2 * time.Minute
 // recovery waits until each of the documents has moved on: it was claimed
 // anew, written to, has come to rest, or is gone. It returns how long that
 // took, and which have not.
-func (s *servers) recovery(ctx context.Context, since time.Time, waiting map[string]snapshot) (longest time.Duration, stuck []string) {
-	for len(waiting) > 0 && ctx.Err() == nil && time.Since(since) < recoveryMost {
+func (s *servers) recovery(ctx context.Context, since stopwatch, waiting map[string]snapshot) (longest time.Duration, stuck []string) {
+	for len(waiting) > 0 && ctx.Err() == nil && since.read() < recoveryMost {
 		for kind, life := range lifecycles {
 			docs, err := s.headers(ctx, kind, true)
 			if err != nil {
@@ -132,7 +132,7 @@ func (s *servers) recovery(ctx context.Context, since time.Time, waiting map[str
 				if before.kind == kind && (d == nil || d.LockToken != before.doc.LockToken ||
 					!d.UpdatedAt.Equal(before.doc.UpdatedAt) || life.rests(&d.Meta)) {
 					delete(waiting, key)
-					longest = max(longest, time.Since(since))
+					longest = max(longest, since.read())
 				}
 			}
 		}

@@ -25,6 +25,7 @@ type world struct {
 	audit    *audit
 	history  *historian
 	load     *workload
+	freezes  *freezes
 	server   sync.Mutex // held by the fault that is at a server
 
 	stopWatching context.CancelFunc
@@ -42,7 +43,7 @@ type faults struct {
 
 // begin brings everything up. What is up must be ended, also after an error.
 func begin(ctx context.Context, o settings) (*world, error) {
-	w := &world{o: o, began: time.Now(), links: newLinks(), faults: faults{injected: map[string]int{}, recovery: map[string][]time.Duration{}, killed: map[string]bool{}}}
+	w := &world{o: o, began: time.Now(), links: newLinks(), freezes: &freezes{}, faults: faults{injected: map[string]int{}, recovery: map[string][]time.Duration{}, killed: map[string]bool{}}}
 	w.stopWatching = func() {}
 	say("building the service, and bringing up the stack")
 	if _, err := output(ctx, nil, "go", "build", "-trimpath", "-o", filepath.Join(o.folder, "lockstep"), "./cmd/lockstep"); err != nil {
@@ -65,6 +66,7 @@ func begin(ctx context.Context, o settings) (*world, error) {
 	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
 	w.stopWatching = stop
 	w.audit, w.history, w.load = newAudit(w.servers), newHistorian(w.servers), newWorkload(w)
+	w.freezes.watch(watching)
 	w.audit.watch(watching)
 	w.history.watch(watching)
 	say("%d replicas are ready", len(w.replicas.all))
@@ -78,6 +80,7 @@ func (w *world) end() {
 		w.replicas.stop()
 	}
 	if w.audit != nil {
+		w.freezes.wait()
 		w.audit.wait()
 		w.history.wait()
 	}
@@ -96,12 +99,11 @@ func (w *world) storm(ctx context.Context, chosen []nemesis) {
 	w.load.run(acting)
 	random := rand.New(rand.NewPCG(w.o.seed, 0)) //nolint:gosec // choices that can be repeated
 	pauseFor(ctx, 5*time.Second)                 // for something to be there
-	until := time.Now().Add(w.o.lasts)
-	for round := 1; time.Now().Before(until) && ctx.Err() == nil; round++ {
+	for lasted := w.freezes.start(); lasted.read() < w.o.lasts && ctx.Err() == nil; {
 		order := slices.Clone(chosen)
 		random.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 		for _, n := range order {
-			if time.Now().After(until) || ctx.Err() != nil {
+			if lasted.read() > w.o.lasts || ctx.Err() != nil {
 				break
 			}
 			w.inject(ctx, n, random)
@@ -116,7 +118,7 @@ func (w *world) storm(ctx context.Context, chosen []nemesis) {
 func (w *world) inject(ctx context.Context, n nemesis, random *rand.Rand) {
 	var measuring sync.WaitGroup
 	measure := func() {
-		since := time.Now()
+		since := w.freezes.start()
 		waiting, err := w.servers.inFlight(ctx)
 		if err != nil {
 			w.faults.failed = append(w.faults.failed, "no snapshot for "+n.name+": "+err.Error())
@@ -157,19 +159,19 @@ func (w *world) inject(ctx context.Context, n nemesis, random *rand.Rand) {
 func (w *world) calm(ctx context.Context) {
 	say("all faults are over; every gateway gets its final intent")
 	random := rand.New(rand.NewPCG(w.o.seed, 1<<32)) //nolint:gosec // choices that can be repeated
-	began := time.Now()
+	began := w.freezes.start()
 	final := w.finalIntents(ctx, random)
 	w.result.unsettled = w.settle(ctx)
-	w.result.settled = time.Since(began)
+	w.result.settled = began.read()
 	for _, u := range w.result.unsettled {
 		w.result.violate("unsettled", u)
 	}
 	w.compare(ctx, final)
 	say("settled after %.1fs, %d unsettled; everything is deleted", w.result.settled.Seconds(), len(w.result.unsettled))
 
-	began = time.Now()
+	began = w.freezes.start()
 	w.deleteAll(ctx, random)
-	w.result.deleted = time.Since(began)
+	w.result.deleted = began.read()
 	say("deleted after %.1fs; left: %d documents, %d objects", w.result.deleted.Seconds(), len(w.result.documents), len(w.result.orphans))
 	for _, left := range slices.Concat(w.result.documents, w.result.orphans) {
 		w.result.violate("left", left)
