@@ -72,5 +72,5 @@ func pause(d time.Duration) { <-time.After(d) }
 // bounded is a context for one call to a server.
 func bounded(t testing.TB) (context.Context, context.CancelFunc) {
 	t.Helper()
-	return context.WithTimeout(context.Background(), 20*time.Second)
+	return context.WithTimeout(context.Background(), 2*time.Minute)
 }

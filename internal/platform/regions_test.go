@@ -28,7 +28,7 @@ func TestRegionThatCannotBeReached(t *testing.T) {
 	r := w.replica("r", func(s *settings) { s.regions = append(s.regions, far) })
 
 	near, away := w.gateway(), w.gateway(func(gw *resource.ApiGateway) { gw.Region = "us" })
-	awaitWithin(t, 20*time.Second, "the gateway of the region that answers to be Started", func() error {
+	awaitWithin(t, time.Minute, "the gateway of the region that answers to be Started", func() error {
 		if gw := w.get(near); gw.Phase != resource.PhaseStarted {
 			return errors.New(stands(&gw.Meta))
 		}

@@ -2,6 +2,7 @@ package enginetest
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lockstep-io/lockstep/pkg/engine"
@@ -37,7 +38,7 @@ func (s *simulation) happen() {
 
 // event makes one thing happen, and says what.
 func (s *simulation) event(n int) string {
-	p := s.ports[s.dice.among(len(s.ports), rollEvent, n, 1)]
+	p := s.port(s.dice.among(s.Replicas, rollEvent, n, 1))
 	document := s.dice.among(len(s.docs), rollEvent, n, 2)
 	d := s.dice.between(time.Second, 15*time.Second, rollEvent, n, 3)
 	if s.dice.part(rollEvent, n, 8) < 0.4 { // longer than a lock
@@ -85,10 +86,17 @@ func (s *simulation) wish(n, document int) string {
 	if s.Without == LockOnPhases {
 		s.resetPhases()
 	}
-	if p := s.dice.among(2*len(s.ports), rollEvent, n, 7); p < len(s.ports) {
-		s.hint(s.ports[p], id)
+	if p := s.dice.among(2*s.Replicas, rollEvent, n, 7); p < s.Replicas {
+		s.hint(s.port(p), id)
 	}
 	return fmt.Sprintf("%s is to be %s", id, state)
+}
+
+// port is the process that is in a replica's place at the moment.
+func (s *simulation) port(i int) *port {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ports[i]
 }
 
 func (s *simulation) hint(p *port, id string) {
@@ -124,7 +132,7 @@ func (s *simulation) replace(old *port) {
 func (s *simulation) calm() {
 	s.mu.Lock()
 	s.quiet = true
-	ports := s.ports
+	ports := slices.Clone(s.ports)
 	s.mu.Unlock()
 	if s.over() {
 		return
