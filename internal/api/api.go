@@ -120,6 +120,11 @@ func (a *api) handler() (http.Handler, error) {
 		writeProblem(w, fail(CodeNoRoute, "the API has no path %s: see /docs", r.URL.Path))
 	})
 	router.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
+		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
+			if router.Match(chi.NewRouteContext(), method, r.URL.Path) {
+				w.Header().Add("Allow", method)
+			}
+		}
 		writeProblem(w, fail(CodeMethodNotAllowed, "%s cannot be used on %s: see /docs", r.Method, r.URL.Path))
 	})
 	a.huma = humachi.New(router, a.humaConfig())

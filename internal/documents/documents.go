@@ -91,7 +91,10 @@ func (d *Documents) Ping(ctx context.Context) error {
 
 // indexes are those beyond what the engine needs.
 var indexes = map[resource.Kind][]mongostore.Index{
-	resource.KindApiGateway: {{Name: "gatewayId", Keys: []string{"gatewayId"}, Unique: true}},
+	resource.KindApiGateway: {
+		{Name: "gatewayId", Keys: []string{"gatewayId"}, Unique: true},
+		{Name: "tenant", Keys: []string{"tenant", "_id"}},
+	},
 	resource.KindRuntimeDomain: {
 		{Name: "gatewayId", Keys: []string{"gatewayId"}, Unique: true},
 		{Name: "customDomain", Keys: []string{"customDomain"}, Unique: true, Present: "customDomain"},
