@@ -135,9 +135,9 @@ func (s *simulation) run() SimResult {
 	for i := range s.Replicas {
 		p := newPort(s, i)
 		s.mu.Lock()
+		p.start() // before others can see it
 		s.ports, s.all = append(s.ports, p), append(s.all, p)
 		s.mu.Unlock()
-		p.start()
 	}
 	s.happen()
 	s.calm()

@@ -121,9 +121,9 @@ func (s *simulation) replace(old *port) {
 		return
 	}
 	p := newPort(s, old.index)
+	p.start() // before others can see it
 	s.ports[old.index], s.all = p, append(s.all, p)
 	s.mu.Unlock()
-	p.start()
 }
 
 // calm stops all faults: machines come back, and each document is wanted
