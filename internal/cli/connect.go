@@ -48,7 +48,8 @@ func connect(env *Env, cmd *cobra.Command) (*remote, error) {
 		return nil, err
 	}
 	r.warn(env)
-	return r, r.open(to, env.Version)
+	err = r.open(to, env.Version)
+	return r, err
 }
 
 // errNoServer says that nothing names a server.
