@@ -35,6 +35,7 @@ demo: build ## Real servers, three replicas, two gateways through their whole li
 .PHONY: test
 test: vet lint ## Everything: vet, lint, and all tests on a stack of their own, with the race detector
 	scripts/need gcc='gcc libc6-dev'
+	go test -count=1 -timeout=20m ./pkg/engine/enginetest
 	scripts/with-stack test go test $(TEST_FLAGS) ./...
 
 ##@ While working

@@ -1,3 +1,9 @@
+//go:build !race
+
+// The race detector of Go 1.26 crashes (SIGSEGV in its runtime) on the
+// simulator's many bubbles, so `make test` runs these without it, in a step of
+// its own.
+
 package enginetest_test
 
 import (
