@@ -137,7 +137,7 @@ func (s *Service[D]) claim(ctx, working context.Context, ids []string, hinted bo
 		return 0, false
 	}
 	s.obs.Claimed(s.def.Kind, len(ids), len(docs))
-	s.pool.took(len(docs), began)
+	s.pool.took(len(docs))
 	for _, doc := range docs {
 		m := doc.Lifecycle()
 		if m.WaitingFor == "" && m.Attempts == 0 && !m.UpdatedAt.IsZero() {

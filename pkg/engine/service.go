@@ -97,7 +97,7 @@ func NewService[D Document](def *Definition[D], store Store[D], opts Options) *S
 		def: def, store: store, opts: opts, rules: rules,
 		window: rules.LockTimeout - opts.Margin,
 		now:    opts.Now, obs: opts.Observer, log: opts.Logger.With(slog.String("kind", def.Kind)),
-		hints: newHints(), share: share{mine: opts.Mine}, pool: newPool[D](opts.Workers, opts.Batch, opts.Now),
+		hints: newHints(), share: share{mine: opts.Mine}, pool: newPool[D](opts.Workers, opts.Batch),
 	}
 	s.applier = newApplier(s.now, s.applyObserved)
 	return s
@@ -213,7 +213,9 @@ func (s *Service[D]) carry(ctx context.Context, c *claim[D]) {
 		s.finish(c, s.change(m, Change{Kind: Release}))
 		return
 	}
+	began := s.now()
 	end, ok := s.work(c)
+	s.pool.worked(s.now().Sub(began))
 	if !ok {
 		s.release(c)
 		return
