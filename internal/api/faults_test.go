@@ -19,6 +19,7 @@ import (
 	"github.com/lockstep-io/lockstep/internal/documents"
 	"github.com/lockstep-io/lockstep/internal/resource"
 	"github.com/lockstep-io/lockstep/internal/testenv"
+	"github.com/lockstep-io/lockstep/pkg/engine"
 	"github.com/lockstep-io/lockstep/pkg/engine/mongostore"
 )
 
@@ -33,6 +34,25 @@ func (s *server) through(db *mongo.Database, opts *options.ClientOptions) *docum
 	return documents.Open(client.Database(db.Name()))
 }
 
+// meanwhile returns a second API on the same database. Once armed, just before
+// its next insert, the gateway's state is changed behind its back.
+func (s *server) meanwhile(db *mongo.Database, gatewayID string, state engine.State) (late *server, arm func()) {
+	s.t.Helper()
+	var armed atomic.Bool
+	monitored := options.Client().ApplyURI(testenv.MongoURI(s.t)).SetMonitor(&event.CommandMonitor{
+		Started: func(_ context.Context, e *event.CommandStartedEvent) {
+			if e.CommandName != "insert" || !armed.CompareAndSwap(true, false) {
+				return
+			}
+			if _, err := s.docs.ApiGateways.SetIntent(context.Background(), gatewayID, mongostore.Intent{State: state}); err != nil {
+				s.t.Errorf("change the gateway: %v", err)
+			}
+		},
+	})
+	late = start(s.t, func(c *api.Config) { c.Documents = s.through(db, monitored) })
+	return late, func() { armed.Store(true) }
+}
+
 // TestChildOfAGatewayDeletedMeanwhile is fault 2: the gateway is deleted
 // between the look at it and the insert. It fails without the second look in
 // insertChild.
@@ -41,25 +61,31 @@ func TestChildOfAGatewayDeletedMeanwhile(t *testing.T) {
 	s := start(t, func(c *api.Config) { c.Documents = documents.Open(db) })
 	s.docs = documents.Open(db)
 	gw := s.gateway()
-
-	var armed atomic.Bool
-	monitored := options.Client().ApplyURI(testenv.MongoURI(t)).SetMonitor(&event.CommandMonitor{
-		Started: func(_ context.Context, e *event.CommandStartedEvent) {
-			if e.CommandName != "insert" || !armed.CompareAndSwap(true, false) {
-				return
-			}
-			if _, err := s.docs.ApiGateways.SetIntent(context.Background(), gw.ID, mongostore.Intent{State: resource.Deleted}); err != nil {
-				t.Errorf("delete the gateway: %v", err)
-			}
-		},
-	})
-	late := start(t, func(c *api.Config) { c.Documents = s.through(db, monitored) })
-	armed.Store(true)
+	late, arm := s.meanwhile(db, gw.ID, resource.Deleted)
+	arm()
 	late.call("POST", "/v1/api-gateways/"+gw.ID+"/functions", map[string]any{"name": "f", "code": "x"}).
 		problem(http.StatusConflict, api.CodeGatewayDeleted)
 	fn, err := s.docs.CloudFunctions.Get(context.Background(), gw.ID+"-f")
 	if err != nil || fn.State != resource.Deleted {
 		t.Fatalf("the child is %+v (%v), want it to be deleted", fn, err)
+	}
+}
+
+// TestTriggerOfAGatewayStoppedMeanwhile is its like for triggers, which follow
+// their gateway. It fails without the second look in stillWanted.
+func TestTriggerOfAGatewayStoppedMeanwhile(t *testing.T) {
+	db := testenv.Database(t)
+	s := start(t, func(c *api.Config) { c.Documents = documents.Open(db) })
+	s.docs = documents.Open(db)
+	gw := s.gateway()
+	path := "/v1/api-gateways/" + gw.ID
+	s.call("POST", path+"/functions", map[string]any{"name": "f", "code": "x"}).want(http.StatusCreated)
+	late, arm := s.meanwhile(db, gw.ID, resource.Stopped)
+	arm()
+	made := as[resource.CronTrigger](late.call("POST", path+"/triggers", map[string]any{"name": "t", "schedule": "@daily", "function": "f"}).
+		want(http.StatusCreated))
+	if made.State != resource.Inactive || made.Suspended {
+		t.Fatalf("beneath a gateway that was stopped meanwhile: %+v", made)
 	}
 }
 
