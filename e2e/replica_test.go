@@ -213,14 +213,22 @@ func (r *replica) request(method, path string, body any) (status int, answer []b
 // the answer.
 func (r *replica) call(method, path string, body any, want int, into any) {
 	r.t.Helper()
+	must(r.t, r.try(method, path, body, want, into))
+}
+
+// try is call for those that go on if it fails.
+func (r *replica) try(method, path string, body any, want int, into any) error {
 	status, answer, err := r.request(method, path, body)
-	must(r.t, err)
+	if err != nil {
+		return fmt.Errorf("%s: %w", r.name, err)
+	}
 	if status != want {
-		r.t.Fatalf("%s %s: %d %s, want %d", method, path, status, answer, want)
+		return fmt.Errorf("%s: %s %s: %d %s, want %d", r.name, method, path, status, answer, want)
 	}
-	if into != nil {
-		must(r.t, json.Unmarshal(answer, into))
+	if into == nil {
+		return nil
 	}
+	return json.Unmarshal(answer, into)
 }
 
 // create makes a gateway by the API.

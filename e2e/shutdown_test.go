@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"errors"
+	"net/http"
 	"syscall"
 	"testing"
 	"time"
@@ -87,4 +88,48 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	if status, ok := r.cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.Signaled() || status.Signal() != syscall.SIGTERM {
 		t.Errorf("it ended with %s", r.cmd.ProcessState)
 	}
+}
+
+// Work that hangs beyond the grace period is cancelled and unlocked, so that the
+// next replica goes on with it at once and not after the lock timeout; and the
+// replica that is asked to end says at once that it is not ready, and claims
+// nothing more.
+//
+// With a Run that does not cancel after the grace period the process does not
+// end; with a release that sends nothing the documents stay locked: both seen to
+// fail.
+func TestGraceIsOver(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	direct := w.region
+	line, kubeconfig := testenv.KubeLine(t)
+	w.region.Kubeconfig = kubeconfig
+	hanging := w.ready("hanging", func(l *launch) { l.args = append(l.args, "--grace", "4s") })
+	line.Freeze()
+	id := hanging.create()
+	await(t, "a step to hang", func() error {
+		if gw := w.get(id); gw.LockedBy != "hanging" {
+			return errors.New(stands(&gw.Meta))
+		}
+		return nil
+	})
+	hanging.signal(syscall.SIGTERM)
+	await(t, "it to be unready", func() error { return hanging.probe("/readyz", http.StatusServiceUnavailable) })
+	must(t, hanging.probe("/healthz", http.StatusOK))
+	late := hanging.create()
+	if code := hanging.ends(); code != 0 {
+		t.Errorf("exit code %d: %s", code, tail(hanging.logged(), 10))
+	}
+	if held := w.lockedBy("hanging"); len(held) > 0 {
+		t.Errorf("it still holds %v", held)
+	}
+	if gw := w.get(id); !gw.LockedAt.Equal(engine.Epoch) {
+		t.Errorf("it is not due at once: %s, locked at %s", stands(&gw.Meta), gw.LockedAt)
+	}
+	if gw := w.get(late); gw.LockToken != 0 {
+		t.Errorf("claimed by a replica that was asked to end: %s", stands(&gw.Meta))
+	}
+	w.region = direct
+	w.ready("next")
+	w.reaches(resource.Running, resource.PhaseStarted, id, late)
 }

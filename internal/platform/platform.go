@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -46,6 +47,9 @@ type Platform struct {
 	services  []service
 	alongside []func(ctx context.Context)
 	log       *zap.Logger
+
+	// What Ready goes by: Run was asked to end; a region was reached.
+	ending, reached atomic.Bool
 }
 
 // New makes the drivers of the regions and the kinds' task services. It does
@@ -145,14 +149,6 @@ func (p *Platform) Diagrams() map[resource.Kind]string {
 	return diagrams
 }
 
-// Ready returns an error if the database or a region cannot be reached.
-func (p *Platform) Ready(ctx context.Context) error {
-	if err := p.documents.Ping(ctx); err != nil {
-		return err
-	}
-	return p.regions.ping(ctx)
-}
-
 // startTimeout bounds one attempt to reach the servers at start.
 const startTimeout = 30 * time.Second
 
@@ -163,6 +159,8 @@ const startPause = 2 * time.Second
 // services until ctx ends; it returns when all have ended. Servers that cannot
 // be reached are waited for, and said to be in the log.
 func (p *Platform) Run(ctx context.Context) error {
+	defer p.ending.Store(true)
+	defer context.AfterFunc(ctx, func() { p.ending.Store(true) })()
 	if err := p.prepare(ctx); err != nil {
 		return nil //nolint:nilerr // it fails only when ctx has ended
 	}

@@ -71,15 +71,32 @@ func (all regions) get(name string) (*region, error) {
 	return nil, fmt.Errorf("region %q is not configured on this replica (it has %s): add it to the regions", name, strings.Join(names, ", "))
 }
 
-// ping reports the first region that cannot be reached.
-func (all regions) ping(ctx context.Context) error {
-	for name, r := range all {
-		if err := r.cluster.Ping(ctx); err != nil {
-			return fmt.Errorf("region %q: %w", name, err)
+// reachAny returns nil once a region answers, and otherwise why none does.
+func (all regions) reachAny(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	answers := make(chan error, len(all))
+	for _, r := range all {
+		go func() { answers <- r.ping(ctx) }()
+	}
+	var errs []error
+	for range all {
+		err := <-answers
+		if err == nil {
+			return nil
 		}
-		if err := r.databases.Ping(ctx); err != nil {
-			return fmt.Errorf("region %q: %w", name, err)
-		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// ping returns an error if the region cannot be reached.
+func (r *region) ping(ctx context.Context) error {
+	if err := r.cluster.Ping(ctx); err != nil {
+		return fmt.Errorf("region %q: %w", r.settings.Name, err)
+	}
+	if err := r.databases.Ping(ctx); err != nil {
+		return fmt.Errorf("region %q: %w", r.settings.Name, err)
 	}
 	return nil
 }

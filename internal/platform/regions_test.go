@@ -34,14 +34,13 @@ func TestRegionThatCannotBeReached(t *testing.T) {
 		}
 		return nil
 	})
-	if err := r.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), `region "us"`) {
-		t.Errorf("ready: %v, want it to name region us", err)
+	if err := r.Ready(t.Context()); err != nil {
+		t.Errorf("one region's outage is everybody's: %v", err)
 	}
 	w.reports(resource.KindApiGateway, away, 1)
 	line.Mend()
 	w.soon(away)
 	w.reaches(resource.Running, resource.PhaseStarted, away)
-	await(t, "the replica to be ready", func() error { return r.Ready(t.Context()) })
 
 	line.Cut()
 	w.set(resource.Deleted, near, away)
@@ -55,6 +54,31 @@ func TestRegionThatCannotBeReached(t *testing.T) {
 	line.Mend()
 	w.soon(away)
 	w.gone(away)
+}
+
+// A replica that has reached no region since its start is not ready: most
+// likely it is configured wrongly, and the replicas before it should stay. Once
+// it was ready no region's outage changes that; its own end does, at once.
+func TestReady(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(r *resource.Region) { r.Name = "eu" })
+	line, kubeconfig := testenv.KubeLine(t)
+	w.region.Kubeconfig = kubeconfig
+	line.Cut()
+	r := w.replica("r")
+	if err := r.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), `region "eu"`) {
+		t.Errorf("ready: %v, want it to name region eu", err)
+	}
+	line.Mend()
+	await(t, "the replica to be ready", func() error { return r.Ready(t.Context()) })
+	line.Cut()
+	if err := r.Ready(t.Context()); err != nil {
+		t.Errorf("an outage makes it unready: %v", err)
+	}
+	r.stop()
+	if err := r.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "shutting down") {
+		t.Errorf("ready: %v, want it to be shutting down", err)
+	}
 }
 
 // A gateway of a region that no replica has says so, and is not lost: as soon

@@ -1,0 +1,39 @@
+package platform
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// readyTimeout bounds how long a probe is kept waiting.
+const readyTimeout = 3 * time.Second
+
+// errEnding is why a replica that was asked to end is not ready.
+var errEnding = errors.New("the replica is shutting down")
+
+// Ready returns an error if requests should go to other replicas: this one was
+// asked to end, cannot reach the database, or has not reached any region since
+// it was started.
+//
+// A region that goes away later, or one of several, is no reason. What users
+// want can be written without it; and as all replicas would be unready at once,
+// one region's outage would be everybody's.
+func (p *Platform) Ready(ctx context.Context) error {
+	if p.ending.Load() {
+		return errEnding
+	}
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	if err := p.documents.Ping(ctx); err != nil {
+		return err
+	}
+	if p.reached.Load() || len(p.regions) == 0 {
+		return nil
+	}
+	if err := p.regions.reachAny(ctx); err != nil {
+		return err
+	}
+	p.reached.Store(true)
+	return nil
+}
