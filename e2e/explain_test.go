@@ -13,6 +13,7 @@ import (
 	"github.com/lockstep-io/lockstep/internal/api"
 	"github.com/lockstep-io/lockstep/internal/resource"
 	"github.com/lockstep-io/lockstep/internal/testenv"
+	"github.com/lockstep-io/lockstep/internal/witness"
 	"github.com/lockstep-io/lockstep/pkg/engine"
 )
 
@@ -110,7 +111,7 @@ func TestStoppedGatewayWithChildrenLeft(t *testing.T) {
 	} {
 		await(t, string(kind)+" to be put right", func() error {
 			if h := w.header(kind, child); h.State != resource.Inactive || h.Phase != resource.PhaseDeleted {
-				return errors.New(stands(&h.Meta))
+				return errors.New(witness.Stands(&h.Meta))
 			}
 			return nil
 		})
@@ -149,7 +150,7 @@ func TestNextLookOfADocumentThatWasNeverLookedAt(t *testing.T) {
 	r.explains(id, "somebody has been working on it")
 	await(t, "the domain to be put right", func() error {
 		if h := w.header(resource.KindRuntimeDomain, id); h.Phase != resource.PhaseDeleted {
-			return errors.New(stands(&h.Meta))
+			return errors.New(witness.Stands(&h.Meta))
 		}
 		return nil
 	})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockstep-io/lockstep/internal/resource"
 	"github.com/lockstep-io/lockstep/internal/testenv"
+	"github.com/lockstep-io/lockstep/internal/witness"
 )
 
 func through(uri string) func(*launch) { return func(l *launch) { l.mongoURI = uri } }
@@ -66,7 +67,7 @@ func TestMongoDBGoesAway(t *testing.T) {
 			await(t, "the gateways to be under way", func() error {
 				for _, id := range ids {
 					if gw := w.get(id); gw.LockToken == 0 {
-						return errors.New(stands(&gw.Meta))
+						return errors.New(witness.Stands(&gw.Meta))
 					}
 				}
 				return nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockstep-io/lockstep/internal/resource"
 	"github.com/lockstep-io/lockstep/internal/testenv"
+	"github.com/lockstep-io/lockstep/internal/witness"
 	"github.com/lockstep-io/lockstep/pkg/engine"
 )
 
@@ -49,7 +50,7 @@ func TestShutdownGivesBackWhatIsInHand(t *testing.T) {
 			for _, doc := range docs {
 				// What waits is due by its wait, all else at once.
 				if doc.WaitingFor == "" && doc.Attempts == 0 && !doc.LockedAt.Equal(engine.Epoch) {
-					t.Errorf("%s is locked until %s from now", stands(&doc.Meta), doc.LockedAt.Add(lockTimeout).Sub(now))
+					t.Errorf("%s is locked until %s from now", witness.Stands(&doc.Meta), doc.LockedAt.Add(lockTimeout).Sub(now))
 				}
 			}
 		}
@@ -109,7 +110,7 @@ func TestGraceIsOver(t *testing.T) {
 	id := hanging.create()
 	await(t, "a step to hang", func() error {
 		if gw := w.get(id); gw.LockedBy != "hanging" {
-			return errors.New(stands(&gw.Meta))
+			return errors.New(witness.Stands(&gw.Meta))
 		}
 		return nil
 	})
@@ -124,10 +125,10 @@ func TestGraceIsOver(t *testing.T) {
 		t.Errorf("it still holds %v", held)
 	}
 	if gw := w.get(id); !gw.LockedAt.Equal(engine.Epoch) {
-		t.Errorf("it is not due at once: %s, locked at %s", stands(&gw.Meta), gw.LockedAt)
+		t.Errorf("it is not due at once: %s, locked at %s", witness.Stands(&gw.Meta), gw.LockedAt)
 	}
 	if gw := w.get(late); gw.LockToken != 0 {
-		t.Errorf("claimed by a replica that was asked to end: %s", stands(&gw.Meta))
+		t.Errorf("claimed by a replica that was asked to end: %s", witness.Stands(&gw.Meta))
 	}
 	w.region = direct
 	w.ready("next")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +19,7 @@ import (
 	"github.com/lockstep-io/lockstep/internal/driver/kube"
 	"github.com/lockstep-io/lockstep/internal/resource"
 	"github.com/lockstep-io/lockstep/internal/testenv"
+	"github.com/lockstep-io/lockstep/internal/witness"
 	"github.com/lockstep-io/lockstep/pkg/engine"
 	"github.com/lockstep-io/lockstep/pkg/engine/mongostore"
 )
@@ -27,12 +27,13 @@ import (
 // world is a database of the test's own and the real cluster, as a person sees
 // them: not through any replica.
 type world struct {
-	t      *testing.T
-	db     *mongo.Database
-	docs   *documents.Documents
-	kube   dynamic.Interface
-	region resource.Region
-	folder string
+	t       *testing.T
+	db      *mongo.Database
+	docs    *documents.Documents
+	kube    dynamic.Interface
+	witness *witness.Witness
+	region  resource.Region
+	folder  string
 }
 
 func newWorld(t *testing.T) *world {
@@ -42,6 +43,7 @@ func newWorld(t *testing.T) *world {
 	region.RuntimeMongoURI = testenv.MongoURI(t)
 	db := testenv.Database(t)
 	w := &world{t: t, db: db, docs: documents.Open(db), kube: drivertest.Raw(t), region: region, folder: t.TempDir()}
+	w.witness = witness.New(db, w.kube)
 	t.Cleanup(w.clear)
 	return w
 }
@@ -124,21 +126,11 @@ func (w *world) reaches(state engine.State, phase engine.Phase, ids ...string) t
 		for _, id := range ids {
 			gw := w.get(id)
 			if gw.State != state || gw.Phase != phase || gw.WaitingFor != "" || gw.LastError != nil {
-				return errors.New(stands(&gw.Meta))
+				return errors.New(witness.Stands(&gw.Meta))
 			}
 		}
 		return nil
 	})
-}
-
-// stands says in words where a document stands.
-func stands(m *engine.Meta) string {
-	s := fmt.Sprintf("%s: state %s, phase %s, step %q, waiting for %q, attempts %d, locked by %q, token %d",
-		m.ID, m.State, m.Phase, m.Step, m.WaitingFor, m.Attempts, m.LockedBy, m.LockToken)
-	if m.LastError != nil {
-		s += fmt.Sprintf(", last error at %q: %s", m.LastError.Step, m.LastError.Message)
-	}
-	return s
 }
 
 // gone waits until nothing at all is left of the gateways: no document, no
@@ -158,68 +150,36 @@ func (w *world) gone(ids ...string) time.Duration {
 }
 
 // documentsOf names the gateways' documents, of all kinds.
-func (w *world) documentsOf(ids ...string) (found []string) {
+func (w *world) documentsOf(ids ...string) []string {
 	w.t.Helper()
-	for _, kind := range resource.Kinds {
-		store, err := w.docs.Headers(kind)
-		must(w.t, err)
-		docs, err := store.Find(context.Background(), bson.D{{Key: "gatewayId", Value: bson.D{{Key: "$in", Value: ids}}}})
-		must(w.t, err)
-		for _, doc := range docs {
-			found = append(found, string(kind)+" "+stands(&doc.Meta))
-		}
-	}
+	found, err := w.witness.Documents(context.Background(), ids...)
+	must(w.t, err)
 	return found
 }
 
 // leftOf names what there is of gateways outside their documents.
-func (w *world) leftOf(ids ...string) (found []string) {
+func (w *world) leftOf(ids ...string) []string {
 	w.t.Helper()
-	ctx := context.Background()
-	for _, typ := range kube.Types {
-		list, err := w.kube.Resource(typ.GVR()).List(ctx, metav1.ListOptions{
-			LabelSelector: resource.LabelGateway + " in (" + strings.Join(ids, ",") + ")",
-		})
-		must(w.t, err)
-		for i := range list.Items {
-			found = append(found, typ.Kind+" "+list.Items[i].GetName())
-		}
-	}
-	databases, err := w.db.Client().ListDatabaseNames(ctx, bson.D{})
+	traces, err := w.witness.Of(context.Background(), ids...)
 	must(w.t, err)
-	for _, id := range ids {
-		if w.userExists(id) {
-			found = append(found, "user "+resource.DatabaseUser(id))
-		}
-		if slices.Contains(databases, resource.DatabaseName(id)) {
-			found = append(found, "database "+resource.DatabaseName(id))
-		}
-	}
-	return found
+	return traces.Outside()
 }
 
 func (w *world) userExists(id string) bool {
 	w.t.Helper()
-	var answer struct {
-		Users []bson.M `bson:"users"`
-	}
-	command := bson.D{{Key: "usersInfo", Value: resource.DatabaseUser(id)}}
-	must(w.t, w.db.Client().Database("admin").RunCommand(context.Background(), command).Decode(&answer))
-	return len(answer.Users) > 0
+	users, err := w.witness.Users(context.Background(), id)
+	must(w.t, err)
+	return len(users) > 0
 }
 
 // uids are the identities of a gateway's objects, by name.
 func (w *world) uids(ids ...string) map[string]string {
 	w.t.Helper()
+	objects, err := w.witness.Objects(context.Background(), ids...)
+	must(w.t, err)
 	found := map[string]string{}
-	for _, typ := range kube.Types {
-		list, err := w.kube.Resource(typ.GVR()).List(context.Background(), metav1.ListOptions{
-			LabelSelector: resource.LabelGateway + " in (" + strings.Join(ids, ",") + ")",
-		})
-		must(w.t, err)
-		for i := range list.Items {
-			found[typ.Kind+" "+list.Items[i].GetName()] = string(list.Items[i].GetUID())
-		}
+	for _, obj := range objects {
+		found[obj.GetKind()+" "+obj.GetName()] = string(obj.GetUID())
 	}
 	return found
 }

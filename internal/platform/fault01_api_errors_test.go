@@ -14,6 +14,7 @@ import (
 	"github.com/lockstep-io/lockstep/internal/driver/kube"
 	"github.com/lockstep-io/lockstep/internal/resource"
 	"github.com/lockstep-io/lockstep/internal/testenv"
+	"github.com/lockstep-io/lockstep/internal/witness"
 	"github.com/lockstep-io/lockstep/pkg/engine"
 )
 
@@ -83,7 +84,7 @@ func TestErrorsOfTheApiServerAreNotAbsence(t *testing.T) {
 			}
 		}
 		if gw := w.get(id); gw.Phase != resource.PhaseDeleting {
-			t.Errorf("%s: the gateway stands so: %s", name, stands(&gw.Meta))
+			t.Errorf("%s: the gateway stands so: %s", name, witness.Stands(&gw.Meta))
 		}
 		if hits := offs[name](); hits < 2 {
 			t.Errorf("%s: only %d requests were answered so", name, hits)
@@ -102,7 +103,7 @@ func (w *world) reports(kind resource.Kind, id string, attempts int) {
 			w.t.Fatalf("%s %s is gone", kind, id)
 		}
 		if h.Attempts < attempts || h.LastError == nil {
-			return errors.New(stands(&h.Meta))
+			return errors.New(witness.Stands(&h.Meta))
 		}
 		return nil
 	})

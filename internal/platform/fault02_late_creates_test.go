@@ -15,6 +15,7 @@ import (
 	"github.com/lockstep-io/lockstep/internal/driver/kube"
 	"github.com/lockstep-io/lockstep/internal/platform"
 	"github.com/lockstep-io/lockstep/internal/resource"
+	"github.com/lockstep-io/lockstep/internal/witness"
 	"github.com/lockstep-io/lockstep/pkg/engine"
 )
 
@@ -209,7 +210,7 @@ func TestChildMadeDuringTheDeletion(t *testing.T) {
 	r.set(resource.Deleted, id)
 	await(t, "the namespace to be terminating", func() error {
 		if gw := w.get(id); gw.Step != "namespace" || gw.WaitingFor == "" {
-			return fmt.Errorf("%s", stands(&gw.Meta))
+			return fmt.Errorf("%s", witness.Stands(&gw.Meta))
 		}
 		return nil
 	})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockstep-io/lockstep/internal/driver/kube"
 	"github.com/lockstep-io/lockstep/internal/resource"
+	"github.com/lockstep-io/lockstep/internal/witness"
 )
 
 // Fault 3: a child delete that is written anew each tick resets the child's
@@ -47,7 +48,7 @@ func TestAskingAgainResetsNoBackoff(t *testing.T) {
 		}
 		failed := w.header(resource.KindRuntimeDomain, failing)
 		if failed.Generation != fails.Generation || failed.Attempts < attempts {
-			t.Fatalf("%d errors were forgotten: %s", attempts, stands(&failed.Meta))
+			t.Fatalf("%d errors were forgotten: %s", attempts, witness.Stands(&failed.Meta))
 		}
 		attempts = failed.Attempts
 		more := w.get(waiting).LockToken + w.get(failing).LockToken - looks
@@ -70,7 +71,7 @@ func (w *world) asked(id string, far func(*resource.Header) bool) (found *resour
 	await(w.t, "the domain of "+id+" to be on its way", func() error {
 		found = w.header(resource.KindRuntimeDomain, id)
 		if found.State != resource.Deleted || found.Phase != resource.PhaseDeleting || !far(found) {
-			return errors.New(stands(&found.Meta))
+			return errors.New(witness.Stands(&found.Meta))
 		}
 		return nil
 	})
@@ -91,7 +92,7 @@ func TestWaitingParentAsksLessAndLess(t *testing.T) {
 	await(t, "the gateway to have waited", func() error {
 		gw := w.get(id)
 		if gw.Step != "runtime domain" || time.Since(gw.WaitingSince) < 8*time.Second {
-			return errors.New(stands(&gw.Meta))
+			return errors.New(witness.Stands(&gw.Meta))
 		}
 		return nil
 	})

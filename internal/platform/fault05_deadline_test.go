@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/lockstep-io/lockstep/internal/resource"
+	"github.com/lockstep-io/lockstep/internal/witness"
 	"github.com/lockstep-io/lockstep/pkg/engine"
 )
 
@@ -27,7 +28,7 @@ func (w *world) stuckStarting(ids ...string) {
 	for _, id := range ids {
 		await(w.t, "gateway "+id+" to wait for its pods", func() error {
 			if gw := w.get(id); gw.Phase != resource.PhaseStarting || gw.Step != "pods ready" || gw.WaitingFor == "" {
-				return errors.New(stands(&gw.Meta))
+				return errors.New(witness.Stands(&gw.Meta))
 			}
 			return nil
 		})
@@ -43,10 +44,10 @@ func (w *world) keepsTrying(id string, state engine.State) {
 	await(w.t, "gateway "+id+" to be looked at again", func() error {
 		gw := w.get(id)
 		if gw.State != state || gw.Phase != resource.PhaseStarting {
-			w.t.Fatalf("it is not left as it was: %s", stands(&gw.Meta))
+			w.t.Fatalf("it is not left as it was: %s", witness.Stands(&gw.Meta))
 		}
 		if gw.LockToken < before.LockToken+3 {
-			return errors.New(stands(&gw.Meta))
+			return errors.New(witness.Stands(&gw.Meta))
 		}
 		return nil
 	})

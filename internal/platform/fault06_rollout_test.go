@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockstep-io/lockstep/internal/driver/kube"
 	"github.com/lockstep-io/lockstep/internal/resource"
+	"github.com/lockstep-io/lockstep/internal/witness"
 	"github.com/lockstep-io/lockstep/pkg/engine"
 )
 
@@ -37,18 +38,18 @@ func TestStartedMeansTheNewPods(t *testing.T) {
 	for _, id := range both {
 		await(t, "the new pods of "+id+" to be waited for", func() error {
 			if gw := w.get(id); gw.Step != "pods ready" || gw.WaitingFor == "" {
-				return fmt.Errorf("%s", stands(&gw.Meta))
+				return fmt.Errorf("%s", witness.Stands(&gw.Meta))
 			}
 			return nil
 		})
 	}
 	holds(t, 4*time.Second, "while the new pods are not ready", func() error {
 		if gw := w.get(restarted); gw.Phase != resource.PhaseStarting || gw.State != resource.Restarting {
-			return fmt.Errorf("the restart is over: %s", stands(&gw.Meta))
+			return fmt.Errorf("the restart is over: %s", witness.Stands(&gw.Meta))
 		}
 		gw := w.get(changed)
 		if gw.WaitingFor == "" && gw.LockedBy == "" {
-			return fmt.Errorf("the change counts as made: %s", stands(&gw.Meta))
+			return fmt.Errorf("the change counts as made: %s", witness.Stands(&gw.Meta))
 		}
 		return nil
 	})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lockstep-io/lockstep/internal/driver/kube"
 	"github.com/lockstep-io/lockstep/internal/resource"
+	"github.com/lockstep-io/lockstep/internal/witness"
 )
 
 // defaults are the routes of a gateway's own hosts, with their identities.
@@ -61,7 +62,7 @@ func (w *world) waitsForCertificate(id string) {
 	await(w.t, "the domain of "+id+" to wait for its certificate", func() error {
 		h := w.header(resource.KindRuntimeDomain, id)
 		if !strings.Contains(h.WaitingFor, "certificate") || h.Phase != resource.PhaseCreated {
-			return errors.New(stands(&h.Meta))
+			return errors.New(witness.Stands(&h.Meta))
 		}
 		return nil
 	})

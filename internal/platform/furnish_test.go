@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockstep-io/lockstep/internal/driver/kube"
 	"github.com/lockstep-io/lockstep/internal/resource"
+	"github.com/lockstep-io/lockstep/internal/witness"
 	"github.com/lockstep-io/lockstep/pkg/engine"
 	"github.com/lockstep-io/lockstep/pkg/engine/mongostore"
 )
@@ -50,7 +51,7 @@ func (w *world) furnished(r *replica, ids ...string) {
 		await(w.t, "stage "+stage+" to be published", func() error {
 			doc, err := w.docs.Stages.Get(w.t.Context(), stage)
 			if err == nil && doc.PublishedGeneration != doc.Generation {
-				err = errors.New(stands(&doc.Meta))
+				err = errors.New(witness.Stands(&doc.Meta))
 			}
 			return err
 		})
@@ -59,7 +60,7 @@ func (w *world) furnished(r *replica, ids ...string) {
 		} {
 			await(w.t, child+" to be there", func() error {
 				if h := w.header(kind, child); h.Phase != resource.PhaseCreated {
-					return errors.New(stands(&h.Meta))
+					return errors.New(witness.Stands(&h.Meta))
 				}
 				return nil
 			})
@@ -183,7 +184,7 @@ func (w *world) serves(id, domain string) {
 			return err
 		}
 		if doc.CustomDomainReady != domain || doc.WaitingFor != "" || doc.LockedBy != "" {
-			return fmt.Errorf("it serves %q; %s", doc.CustomDomainReady, stands(&doc.Meta))
+			return fmt.Errorf("it serves %q; %s", doc.CustomDomainReady, witness.Stands(&doc.Meta))
 		}
 		return nil
 	})

@@ -28,6 +28,7 @@ func TestLife(t *testing.T) {
 	w.furnished(r, id)
 	w.hasExactly(wholeObjects, id)
 	w.hasOneOfEach(id)
+	w.isSeen(id)
 
 	domain := "shop-" + id + ".example.org"
 	w.bind(r, id, domain)

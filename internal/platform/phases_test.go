@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockstep-io/lockstep/internal/platform"
 	"github.com/lockstep-io/lockstep/internal/resource"
+	"github.com/lockstep-io/lockstep/internal/witness"
 	"github.com/lockstep-io/lockstep/pkg/engine"
 )
 
@@ -83,7 +84,7 @@ func (w *world) held(id string, up holdup) {
 			there = there && gw.LastError != nil && gw.LastError.Terminal == (up.how == "fails for good")
 		}
 		if !there {
-			return errors.New(stands(&gw.Meta))
+			return errors.New(witness.Stands(&gw.Meta))
 		}
 		return nil
 	})
@@ -141,7 +142,7 @@ func TestDeletedFromEveryPhase(t *testing.T) {
 	for id, up := range held {
 		awaitWithin(t, soon, fmt.Sprintf("gateway %s, held at %s, to be on its way", id, up), func() error {
 			if h := w.header(resource.KindApiGateway, id); h != nil && h.Phase != resource.PhaseDeleting && h.Phase != resource.PhaseDeleted {
-				return errors.New(stands(&h.Meta))
+				return errors.New(witness.Stands(&h.Meta))
 			}
 			return nil
 		})

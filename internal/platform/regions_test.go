@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockstep-io/lockstep/internal/resource"
 	"github.com/lockstep-io/lockstep/internal/testenv"
+	"github.com/lockstep-io/lockstep/internal/witness"
 )
 
 // Two regions at once: one that cannot be reached, from the start of the
@@ -30,7 +31,7 @@ func TestRegionThatCannotBeReached(t *testing.T) {
 	near, away := w.gateway(), w.gateway(func(gw *resource.ApiGateway) { gw.Region = "us" })
 	awaitWithin(t, time.Minute, "the gateway of the region that answers to be Started", func() error {
 		if gw := w.get(near); gw.Phase != resource.PhaseStarted {
-			return errors.New(stands(&gw.Meta))
+			return errors.New(witness.Stands(&gw.Meta))
 		}
 		return nil
 	})
@@ -47,7 +48,7 @@ func TestRegionThatCannotBeReached(t *testing.T) {
 	w.gone(near)
 	await(t, "the other to fail at being deleted", func() error {
 		if gw := w.get(away); gw.Phase != resource.PhaseDeleting && gw.LastError == nil {
-			return errors.New(stands(&gw.Meta))
+			return errors.New(witness.Stands(&gw.Meta))
 		}
 		return nil
 	})
@@ -133,10 +134,10 @@ func TestWorkLongerThanTheLock(t *testing.T) {
 	await(t, "the namespace to be there", func() error {
 		gw := w.get(id)
 		if gw.LockToken != token && gw.Step == "" {
-			t.Fatalf("it was taken by another: %s", stands(&gw.Meta))
+			t.Fatalf("it was taken by another: %s", witness.Stands(&gw.Meta))
 		}
 		if gw.Step == "" {
-			return errors.New(stands(&gw.Meta))
+			return errors.New(witness.Stands(&gw.Meta))
 		}
 		return nil
 	})
@@ -144,6 +145,6 @@ func TestWorkLongerThanTheLock(t *testing.T) {
 		t.Errorf("the namespace was created %d times more", len(slow))
 	}
 	if gw := w.get(id); gw.LockToken != token && gw.WaitingFor == "" {
-		t.Logf("it has moved on: %s", stands(&gw.Meta))
+		t.Logf("it has moved on: %s", witness.Stands(&gw.Meta))
 	}
 }

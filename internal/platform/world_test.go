@@ -22,6 +22,7 @@ import (
 	"github.com/lockstep-io/lockstep/internal/driver/kube"
 	"github.com/lockstep-io/lockstep/internal/resource"
 	"github.com/lockstep-io/lockstep/internal/testenv"
+	"github.com/lockstep-io/lockstep/internal/witness"
 	"github.com/lockstep-io/lockstep/pkg/engine"
 	"github.com/lockstep-io/lockstep/pkg/engine/mongostore"
 )
@@ -29,12 +30,13 @@ import (
 // world is a database of the test's own and the real cluster, as a person sees
 // them: not through any replica.
 type world struct {
-	t      *testing.T
-	db     *mongo.Database
-	docs   *documents.Documents // what is changed by it wakes no replica
-	kube   dynamic.Interface
-	region resource.Region
-	made   []string // gateways
+	t       *testing.T
+	db      *mongo.Database
+	docs    *documents.Documents // what is changed by it wakes no replica
+	kube    dynamic.Interface
+	witness *witness.Witness
+	region  resource.Region
+	made    []string // gateways
 }
 
 // newWorld makes one. What the test leaves on the servers is removed when it
@@ -49,6 +51,7 @@ func newWorld(t *testing.T, change ...func(*resource.Region)) *world {
 	}
 	db := testenv.Database(t)
 	w := &world{t: t, db: db, docs: documents.Open(db), kube: drivertest.Raw(t), region: region}
+	w.witness = witness.New(db, w.kube)
 	t.Cleanup(w.clear)
 	return w
 }
@@ -154,21 +157,11 @@ func (w *world) reaches(state engine.State, phase engine.Phase, ids ...string) {
 		await(w.t, fmt.Sprintf("gateway %s to be %s", id, phase), func() error {
 			gw := w.get(id)
 			if gw.State != state || gw.Phase != phase || gw.WaitingFor != "" || gw.LastError != nil {
-				return errors.New(stands(&gw.Meta))
+				return errors.New(witness.Stands(&gw.Meta))
 			}
 			return nil
 		})
 	}
-}
-
-// stands says in words where a document stands.
-func stands(m *engine.Meta) string {
-	s := fmt.Sprintf("%s: state %s, phase %s, step %q, waiting for %q, attempts %d, locked by %q, token %d",
-		m.ID, m.State, m.Phase, m.Step, m.WaitingFor, m.Attempts, m.LockedBy, m.LockToken)
-	if m.LastError != nil {
-		s += fmt.Sprintf(", last error at %q: %s", m.LastError.Step, m.LastError.Message)
-	}
-	return s
 }
 
 // gone waits until nothing at all is left of the gateways: no document, no
@@ -191,39 +184,50 @@ func (w *world) documentsOf(ids ...string) []string {
 	w.t.Helper()
 	ctx, cancel := bounded(w.t)
 	defer cancel()
-	var found []string
-	for _, kind := range resource.Kinds {
-		store, err := w.docs.Headers(kind)
-		must(w.t, err)
-		docs, err := store.Find(ctx, bson.D{{Key: "gatewayId", Value: bson.D{{Key: "$in", Value: ids}}}})
-		must(w.t, err)
-		for _, doc := range docs {
-			found = append(found, string(kind)+" "+stands(&doc.Meta))
-		}
-	}
+	found, err := w.witness.Documents(ctx, ids...)
+	must(w.t, err)
 	return found
 }
 
 // leftOf names what there is of gateways outside their documents.
 func (w *world) leftOf(ids ...string) []string {
 	w.t.Helper()
-	var found []string
-	for _, objects := range w.objectsOf(ids...) {
-		found = append(found, objects...)
+	ctx, cancel := bounded(w.t)
+	defer cancel()
+	traces, err := w.witness.Of(ctx, ids...)
+	must(w.t, err)
+	return traces.Outside()
+}
+
+func (w *world) userExists(id string) bool {
+	w.t.Helper()
+	ctx, cancel := bounded(w.t)
+	defer cancel()
+	users, err := w.witness.Users(ctx, id)
+	must(w.t, err)
+	return len(users) > 0
+}
+
+func (w *world) databaseExists(id string) bool {
+	w.t.Helper()
+	ctx, cancel := bounded(w.t)
+	defer cancel()
+	databases, err := w.witness.Databases(ctx, id)
+	must(w.t, err)
+	return len(databases) > 0
+}
+
+// isSeen makes sure that the witness sees a gateway that is there: "gone" means
+// nothing otherwise.
+func (w *world) isSeen(id string) {
+	w.t.Helper()
+	ctx, cancel := bounded(w.t)
+	defer cancel()
+	seen, err := w.witness.Of(ctx, id)
+	must(w.t, err)
+	if len(seen.Documents) == 0 || len(seen.Namespaces) != 1 || len(seen.Objects) == 0 || len(seen.Databases) != 1 || len(seen.Users) != 1 {
+		w.t.Errorf("of a gateway that is there is seen: %+v", seen)
 	}
-	databases := w.databases()
-	for _, id := range ids {
-		if w.object(kube.Ref{Type: kube.Namespace, Name: id}) != nil {
-			found = append(found, "namespace "+id)
-		}
-		if w.userExists(id) {
-			found = append(found, "user "+resource.DatabaseUser(id))
-		}
-		if slices.Contains(databases, resource.DatabaseName(id)) {
-			found = append(found, "database "+resource.DatabaseName(id))
-		}
-	}
-	return found
 }
 
 // objectsOf names the managed objects of each gateway, in whatever namespace.
@@ -287,33 +291,6 @@ func (w *world) remove(ref kube.Ref) {
 	ctx, cancel := bounded(w.t)
 	defer cancel()
 	must(w.t, w.api(ref).Delete(ctx, ref.Name, metav1.DeleteOptions{}))
-}
-
-func (w *world) userExists(id string) bool {
-	w.t.Helper()
-	ctx, cancel := bounded(w.t)
-	defer cancel()
-	var answer struct {
-		Users []bson.M `bson:"users"`
-	}
-	command := bson.D{{Key: "usersInfo", Value: resource.DatabaseUser(id)}}
-	must(w.t, w.db.Client().Database("admin").RunCommand(ctx, command).Decode(&answer))
-	return len(answer.Users) > 0
-}
-
-func (w *world) databaseExists(id string) bool {
-	w.t.Helper()
-	return slices.Contains(w.databases(), resource.DatabaseName(id))
-}
-
-// databases names all databases of the server.
-func (w *world) databases() []string {
-	w.t.Helper()
-	ctx, cancel := bounded(w.t)
-	defer cancel()
-	names, err := w.db.Client().ListDatabaseNames(ctx, bson.D{})
-	must(w.t, err)
-	return names
 }
 
 // moves are a gateway's changes of phase, as its history tells them.

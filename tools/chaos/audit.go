@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/lockstep-io/lockstep/internal/driver/kube"
 	"github.com/lockstep-io/lockstep/internal/resource"
 )
 
@@ -40,8 +41,8 @@ func newAudit(s *servers) *audit {
 
 // watch watches until ctx ends.
 func (a *audit) watch(ctx context.Context) {
-	for _, kind := range managed {
-		a.wg.Go(func() { a.watchKind(ctx, kind) })
+	for _, typ := range kube.Types {
+		a.wg.Go(func() { a.watchKind(ctx, typ.GVR()) })
 	}
 }
 

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -20,26 +18,15 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/lockstep-io/lockstep/internal/documents"
+	"github.com/lockstep-io/lockstep/internal/driver/kube"
 	"github.com/lockstep-io/lockstep/internal/resource"
+	"github.com/lockstep-io/lockstep/internal/witness"
 	"github.com/lockstep-io/lockstep/pkg/engine"
 )
 
-// The kinds of objects that replicas make.
 var (
-	namespaces  = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
-	deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+	deployments = kube.Deployment.GVR()
 	issuers     = schema.GroupVersionResource{Group: "cert-manager.io", Version: "v1", Resource: "clusterissuers"}
-	managed     = []schema.GroupVersionResource{
-		namespaces, deployments,
-		{Version: "v1", Resource: "services"},
-		{Version: "v1", Resource: "configmaps"},
-		{Version: "v1", Resource: "secrets"},
-		{Group: "cert-manager.io", Version: "v1", Resource: "certificates"},
-		{Group: "apisix.apache.org", Version: "v2", Resource: "apisixroutes"},
-		{Group: "apisix.apache.org", Version: "v2", Resource: "apisixpluginconfigs"},
-		{Group: "apisix.apache.org", Version: "v2", Resource: "apisixtlses"},
-		{Group: "apisix.apache.org", Version: "v2", Resource: "apisixconsumers"},
-	}
 )
 
 // ours selects the objects that replicas make.
@@ -174,50 +161,12 @@ func (s *servers) deployed(ctx context.Context) (map[string]bool, error) {
 	return found, nil
 }
 
-// left are the things that are still there: all that replicas ever make, as
-// the stack is theirs alone.
-func (s *servers) left(ctx context.Context) (docs, objects []string, err error) {
-	for _, kind := range resource.Kinds {
-		found, err := s.headers(ctx, kind, true)
-		if err != nil {
-			return nil, nil, err
-		}
-		for _, d := range found {
-			docs = append(docs, string(kind)+"/"+d.ID)
-		}
-	}
-	for _, kind := range managed {
-		list, err := s.kube.Resource(kind).List(ctx, metav1.ListOptions{LabelSelector: ours})
-		if err != nil {
-			return nil, nil, err
-		}
-		for _, o := range list.Items {
-			objects = append(objects, kind.Resource+"/"+o.GetName())
-		}
-	}
+// left is what is still there: all that replicas ever make, as the stack is
+// theirs alone.
+func (s *servers) left(ctx context.Context) (traces witness.Traces, err error) {
 	err = s.try(ctx, func(ctx context.Context, db *mongo.Database, _ *documents.Documents) error {
-		names, err := db.Client().ListDatabaseNames(ctx, bson.D{})
-		if err != nil {
-			return err
-		}
-		names = slices.DeleteFunc(names, func(n string) bool { return !strings.HasPrefix(n, "gw_") })
-		var answer struct {
-			Users []struct {
-				User string `bson:"user"`
-			} `bson:"users"`
-		}
-		if err := db.Client().Database("admin").RunCommand(ctx, bson.D{{Key: "usersInfo", Value: 1}}).Decode(&answer); err != nil {
-			return err
-		}
-		for _, n := range names {
-			objects = append(objects, "database/"+n)
-		}
-		for _, u := range answer.Users {
-			if strings.HasPrefix(u.User, "gw_") {
-				objects = append(objects, "user/"+u.User)
-			}
-		}
-		return nil
+		traces, err = witness.New(db, s.kube).Of(ctx)
+		return err
 	})
-	return docs, objects, err
+	return traces, err
 }

@@ -256,10 +256,10 @@ func (w *world) deleteAll(ctx context.Context, random *rand.Rand) {
 		if err != nil {
 			return ctx.Err() != nil
 		}
-		docs, objects, err := w.servers.left(ctx)
+		left, err := w.servers.left(ctx)
 		if err == nil {
-			w.result.documents, w.result.orphans = docs, objects
+			w.result.documents, w.result.orphans = left.Documents, left.Outside()
 		}
-		return err == nil && len(docs)+len(objects) == 0 || ctx.Err() != nil
+		return err == nil && len(left.Documents)+len(left.Outside()) == 0 || ctx.Err() != nil
 	})
 }
