@@ -21,6 +21,9 @@ const (
 	// Expiry is how long a replica counts as live after its last heartbeat.
 	Expiry = 8 * time.Second
 
+	// remembered is how long the heartbeat of a replica that died is kept, for
+	// people to see. Names are not used again, so they would pile up.
+	remembered  = 24 * time.Hour
 	callTimeout = 5 * time.Second
 )
 
@@ -56,6 +59,7 @@ func Join(db *mongo.Database, self string, log *zap.Logger) *Members {
 // Run says that this replica lives, and looks who else does, until ctx ends;
 // then it leaves, so that others take over at once.
 func (m *Members) Run(ctx context.Context) {
+	m.forget(ctx)
 	ticker := time.NewTicker(Heartbeat)
 	defer ticker.Stop()
 	for {
@@ -77,8 +81,18 @@ func (m *Members) Run(ctx context.Context) {
 func (m *Members) Mine(id string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return time.Since(m.at) < Expiry && m.owners[Of(id)] == m.self
+	return m.knows() && m.owners[Of(id)] == m.self
 }
+
+// Known reports whether this replica knows who lives: its latest look is not
+// older than a heartbeat lasts.
+func (m *Members) Known() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.knows()
+}
+
+func (m *Members) knows() bool { return time.Since(m.at) < Expiry }
 
 // View returns the live replicas, each with its shards, and how many shards
 // have changed hands as this replica saw it.
@@ -102,9 +116,8 @@ func (m *Members) beat(ctx context.Context) error {
 		return fmt.Errorf("write heartbeat: %w", err)
 	}
 	looked := time.Now()
-	cursor, err := m.coll.Find(ctx, bson.D{{Key: "$expr", Value: bson.D{{Key: "$gt", Value: bson.A{
-		"$seenAt", bson.D{{Key: "$subtract", Value: bson.A{"$$NOW", Expiry.Milliseconds()}}},
-	}}}}}, options.Find().SetSort(bson.D{{Key: "_id", Value: 1}}))
+	cursor, err := m.coll.Find(ctx, bson.D{{Key: "$expr", Value: bson.D{{Key: "$gt", Value: bson.A{"$seenAt", ago(Expiry)}}}}},
+		options.Find().SetSort(bson.D{{Key: "_id", Value: 1}}))
 	if err != nil {
 		return fmt.Errorf("read heartbeats: %w", err)
 	}
@@ -136,6 +149,21 @@ func (m *Members) take(live []Member, looked time.Time) {
 		}
 	}
 	m.seen, m.owners, m.at = live, owners, looked
+}
+
+// forget removes the heartbeats of those that died long ago.
+func (m *Members) forget(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	old := bson.D{{Key: "$expr", Value: bson.D{{Key: "$lt", Value: bson.A{"$seenAt", ago(remembered)}}}}}
+	if _, err := m.coll.DeleteMany(ctx, old); err != nil && ctx.Err() == nil {
+		m.log.Warn("old heartbeats not removed", zap.Error(err))
+	}
+}
+
+// ago is a time in the past, by the database's clock.
+func ago(d time.Duration) bson.D {
+	return bson.D{{Key: "$subtract", Value: bson.A{"$$NOW", d.Milliseconds()}}}
 }
 
 // leave removes this replica's heartbeat.

@@ -82,19 +82,43 @@ func oneOwner(t *testing.T, members []*Members) {
 	}
 }
 
+// A replica that begins forgets those that died long ago, and only those.
+func TestForget(t *testing.T) {
+	ctx, db := t.Context(), testenv.Database(t)
+	m := Join(db, "a", zaptest.NewLogger(t))
+	for name, since := range map[string]time.Duration{"old": 2 * remembered, "recent": remembered / 2} {
+		_, err := db.Collection("Replica").InsertOne(ctx, bson.D{{Key: "_id", Value: name}, {Key: "seenAt", Value: time.Now().Add(-since)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.forget(ctx)
+	var left []Member
+	cursor, err := db.Collection("Replica").Find(ctx, bson.D{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cursor.All(ctx, &left); err != nil || len(left) != 1 || left[0].Name != "recent" {
+		t.Errorf("left: %v, error %v", left, err)
+	}
+}
+
 // A replica that could not look for as long as a heartbeat lasts holds
 // nothing, and Run leaves when it ends.
 func TestMembersExpiry(t *testing.T) {
 	db := testenv.Database(t)
 	m := Join(db, "a", zaptest.NewLogger(t))
+	if m.Known() {
+		t.Error("a replica that has not looked yet knows who lives")
+	}
 	if err := m.beat(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if !m.Mine("x") {
+	if !m.Known() || !m.Mine("x") {
 		t.Error("the only replica does not hold all")
 	}
 	m.at = time.Now().Add(-Expiry)
-	if m.Mine("x") {
+	if m.Known() || m.Mine("x") {
 		t.Error("a replica cut off holds a document")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
