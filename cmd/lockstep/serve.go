@@ -95,14 +95,16 @@ func serve(ctx context.Context, cfg config.Config) error {
 		return err
 	}
 	run.Alongside(sweeping)
-	handler, err := newHandler(cfg, docs, run, telemetry.Handler(registry), log)
+	handler, err := newHandler(cfg, docs, run, members, telemetry.Handler(registry), log)
 	if err != nil {
 		return err
 	}
 	return runBoth(ctx, cfg, handler, run, log)
 }
 
-func newHandler(cfg config.Config, docs *documents.Documents, run *platform.Platform, metrics http.Handler, log *zap.Logger) (http.Handler, error) {
+func newHandler(
+	cfg config.Config, docs *documents.Documents, run *platform.Platform, members *shard.Members, metrics http.Handler, log *zap.Logger,
+) (http.Handler, error) {
 	auth, err := authenticator(cfg.Auth, run)
 	if err != nil {
 		return nil, err
@@ -113,7 +115,7 @@ func newHandler(cfg config.Config, docs *documents.Documents, run *platform.Plat
 	}
 	return api.New(api.Config{
 		Documents: docs, Regions: regions, Explain: explainers(run), Diagrams: run.Diagrams(), Objects: objects(run),
-		Ready: run.Ready, Metrics: metrics, Auth: auth, Log: log, Version: version,
+		Shards: shards(cfg.Replica, members), Ready: run.Ready, Metrics: metrics, Auth: auth, Log: log, Version: version,
 	})
 }
 

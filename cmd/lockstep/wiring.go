@@ -16,6 +16,7 @@ import (
 	"github.com/lockstep-io/lockstep/internal/lease"
 	"github.com/lockstep-io/lockstep/internal/platform"
 	"github.com/lockstep-io/lockstep/internal/resource"
+	"github.com/lockstep-io/lockstep/internal/shard"
 	"github.com/lockstep-io/lockstep/internal/sweep"
 	"github.com/lockstep-io/lockstep/pkg/engine"
 )
@@ -45,6 +46,17 @@ func objects(run *platform.Platform) api.ObjectLister {
 			}
 		}
 		return list, err
+	}
+}
+
+func shards(replica string, members *shard.Members) api.ShardView {
+	return func() (api.Shards, bool) {
+		live, moved := members.View()
+		seen := api.Shards{SeenBy: replica, Count: shard.Count, Moved: moved, Items: make([]api.Replica, len(live))}
+		for i, m := range live {
+			seen.Items[i] = api.Replica{Name: m.Name, Since: m.Since, SeenAt: m.SeenAt, Shards: append([]int{}, m.Shards...)}
+		}
+		return seen, members.Known()
 	}
 }
 

@@ -35,6 +35,9 @@ type Config struct {
 	// Objects lists what exists for a gateway outside of MongoDB; nil leaves it
 	// out of trees.
 	Objects ObjectLister
+	// Shards says how documents are divided among replicas; nil if they are
+	// not.
+	Shards ShardView
 	// Resolver looks custom domains up; the system's if nil.
 	Resolver Resolver
 	// Ready says whether the service can do its work.
@@ -163,6 +166,7 @@ func (a *api) routes() {
 	a.watchRoutes()
 	a.eventRoutes()
 	a.regionRoutes()
+	a.shardRoutes()
 	a.documentRoutes()
 	a.kindRoutes()
 	a.checkRoutes()

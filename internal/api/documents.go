@@ -76,9 +76,17 @@ func (a *api) documentRoutes() {
 	a.verbRoutes()
 }
 
-func (a *api) listDocuments(ctx context.Context, in *listDocumentsInput) (*pageOutput[*Document], error) {
+// operatorsOnly refuses what shows more than one tenant's own.
+func operatorsOnly(ctx context.Context, what string) error {
 	if caller := callerOf(ctx); !caller.Operator() {
-		return nil, fail(CodeForbidden, "%s sees tenant %s only: lists across gateways are for operators", caller.Name, caller.Tenant)
+		return fail(CodeForbidden, "%s sees tenant %s only: %s are for operators", caller.Name, caller.Tenant, what)
+	}
+	return nil
+}
+
+func (a *api) listDocuments(ctx context.Context, in *listDocumentsInput) (*pageOutput[*Document], error) {
+	if err := operatorsOnly(ctx, "lists across gateways"); err != nil {
+		return nil, err
 	}
 	store, err := a.docs.Headers(in.Kind)
 	if err != nil {

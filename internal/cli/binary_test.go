@@ -181,6 +181,9 @@ func TestLifeByCommandLine(t *testing.T) {
 	if out, _ := b.must("explain", "gateway", id); !strings.HasPrefix(out, "ApiGateway "+id+": settled") || strings.Contains(out, "!") {
 		t.Errorf("a healthy gateway is explained as:\n%s", out)
 	}
+	if out, _ := b.must("shards"); !regexp.MustCompile(`\S+ +\d+s +\ds ago +64 +0-63\nSharding is off: `).MatchString(out) {
+		t.Errorf("the shards of one replica:\n%s", out)
+	}
 	if out, _ := b.must("doctor"); strings.Contains(out, "bad") {
 		t.Errorf("doctor:\n%s", out)
 	}

@@ -87,6 +87,7 @@ func TestEveryOperation(t *testing.T) {
 	ok(c.ResumeDocument(ctx, "ApiGateway", id, "testing"))
 	ok(c.ListKinds(ctx))
 	ok(c.ListRegions(ctx))
+	ok(c.ListShards(ctx))
 	if err := errors.Join(c.GetHealth(ctx), c.GetReadiness(ctx)); err != nil {
 		t.Error(err)
 	}

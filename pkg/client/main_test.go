@@ -50,6 +50,12 @@ func start(t *testing.T) (*server, *client.Client) {
 		Documents: docs, Auth: api.Open{}, Regions: []api.Region{{Name: "eu", DomainSuffix: "eu.example.test"}},
 		Explain:  map[resource.Kind]api.Explainer{resource.KindApiGateway: definition.Explain, resource.KindClientApp: definition.Explain},
 		Diagrams: map[resource.Kind]string{resource.KindApiGateway: definition.Diagram()},
+		Shards: func() (api.Shards, bool) {
+			now := time.Now().UTC()
+			return api.Shards{SeenBy: "a", Count: 2, Moved: 1, Items: []api.Replica{
+				{Name: "a", Since: now, SeenAt: now, Shards: []int{1}}, {Name: "b", Since: now, SeenAt: now, Shards: []int{0}},
+			}}, true
+		},
 	})
 	if err != nil {
 		t.Fatal(err)

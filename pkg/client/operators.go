@@ -121,6 +121,38 @@ func (c *Client) ListRegions(ctx context.Context) ([]Region, error) {
 	return p.Items, nil
 }
 
+// Replica is one that lives.
+type Replica struct {
+	Name string `json:"name"`
+	// Since is when it joined, SeenAt when it last said that it lives.
+	Since  time.Time `json:"since"`
+	SeenAt time.Time `json:"seenAt"`
+	// Shards are those that fall to it.
+	Shards []int `json:"shards"`
+}
+
+// Shards is how the documents are divided among the live replicas, as the one
+// that has answered sees it.
+type Shards struct {
+	// At is the time by the database's clock, as all times here.
+	At time.Time `json:"at"`
+	// SeenBy is the replica that has answered.
+	SeenBy string `json:"seenBy"`
+	// Divided reports whether documents are divided: with one live replica all
+	// fall to it.
+	Divided bool `json:"divided"`
+	// Count is how many shards there are, Moved how many times one has changed
+	// hands since the replica that answers began.
+	Count int       `json:"count"`
+	Moved int       `json:"moved"`
+	Items []Replica `json:"items"`
+}
+
+// ListShards lists the live replicas and the shards that fall to each.
+func (c *Client) ListShards(ctx context.Context) (*Shards, error) {
+	return get[Shards](ctx, c, nil, v1, "shards")
+}
+
 // GetHealth returns an error if the server does not answer.
 func (c *Client) GetHealth(ctx context.Context) error {
 	_, err := c.do(ctx, &request{method: http.MethodGet, path: []string{"healthz"}}, nil)

@@ -68,8 +68,9 @@ globalThis.ls = (() => {
   const states = (kind) => (lifecycles[kind] ? lifecycles[kind].states : ['Active', 'Inactive', 'Deleted']);
 
   // The lock timeout of `lockstep serve` (--lock-timeout); ls.lockTimeout = 60
-  // where it is another.
-  const api = { lockTimeout: 30 };
+  // where it is another. A replica counts as live for as long as its heartbeat
+  // lasts.
+  const api = { lockTimeout: 30, heartbeat: 8 };
   const never = new Date('9999-01-01').getTime(); // lockedAt of a document that failed for good
 
   // --- words and tables ---------------------------------------------------
@@ -326,6 +327,17 @@ globalThis.ls = (() => {
     else table(['kind', 'id', 'locked by', 'token', 'held for', 'lock', 'step'], rows);
   };
 
+  api.shards = () => {
+    const at = now();
+    const replicas = db.Replica.find().sort({ _id: 1 }).toArray();
+    const live = replicas.filter((r) => at - r.seenAt < api.heartbeat * 1000);
+    table(['replica', 'since', 'heartbeat', 'counts as'], replicas.map((r) => [
+      r._id, span(at - r.since), `${span(at - r.seenAt)} ago`, live.includes(r) ? 'live' : 'dead: it went without a word']));
+    if (live.length === 0) print('No replica is live: nothing is worked on.');
+    else if (live.length === 1) print(`Sharding is off: ${live[0]._id} is the only live replica, and all documents fall to it.`);
+    else print(`Documents are divided among ${live.length} replicas: lockstep shards says how.`);
+  };
+
   api.setState = (...args) => {
     now();
     if (args.length < 2 || args.length > 3) throw new Error("say what to set: ls.setState('vn8ofl', 'Stopped') or ls.setState('Stage', 'vn8ofl-dev', 'Inactive')");
@@ -364,6 +376,7 @@ globalThis.ls = (() => {
       ["ls.history('vn8ofl')", 'the transitions and checkpoints of a document'],
       ['ls.stuck()', 'everything that will not move on by itself: failed, overdue, unhandled, orphaned, left over'],
       ['ls.locks()', 'which replica works on what'],
+      ['ls.shards()', 'which replicas live, and whether documents are divided among them'],
       ["ls.setState('vn8ofl', 'Stopped')", 'change what is wanted; with a kind in front for other documents'],
       ['ls.lockTimeout = 60', `the service's --lock-timeout in seconds, if not ${api.lockTimeout}`],
     ]);

@@ -17,7 +17,9 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"github.com/lockstep-io/lockstep/internal/shard"
 	"github.com/lockstep-io/lockstep/internal/testenv"
 )
 
@@ -131,6 +133,46 @@ func TestReports(t *testing.T) {
 	want, err := os.ReadFile(golden)
 	if err != nil || string(want) != out {
 		t.Errorf("differs from %s (%v); got:\n%s", golden, err, out)
+	}
+}
+
+// Replicas come, and one dies; the script has the same times as the service.
+func TestShards(t *testing.T) {
+	db := testenv.Database(t)
+	tell(t, db)
+	if out, err := eval(t, db, `print(ls.heartbeat)`); err != nil || strings.TrimSpace(out) != fmt.Sprint(shard.Expiry.Seconds()) {
+		t.Errorf("a heartbeat lasts %s (%v), want %s", out, err, shard.Expiry)
+	}
+	show := func() string {
+		t.Helper()
+		out, err := eval(t, db, `ls.shards()`)
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return passing.ReplaceAllString(out, "~")
+	}
+	beat := func(name string, ago time.Duration) {
+		t.Helper()
+		at := time.Now().Add(-ago)
+		_, err := db.Collection("Replica").ReplaceOne(t.Context(), bson.M{"_id": name},
+			bson.M{"_id": name, "since": at.Add(-time.Hour), "seenAt": at}, options.Replace().SetUpsert(true))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out := show(); !strings.HasSuffix(out, "No replica is live: nothing is worked on.\n") {
+		t.Error(out)
+	}
+	// Heartbeats ahead of the database's clock stay fresh for as long as the test takes.
+	beat("replica-1", -time.Hour)
+	beat("replica-2", time.Hour)
+	if out := show(); !strings.Contains(out, "replica-2  2h0m   1h0m ago   dead: it went without a word\n"+
+		"Sharding is off: replica-1 is the only live replica, and all documents fall to it.\n") {
+		t.Error(out)
+	}
+	beat("replica-2", -time.Hour)
+	if out := show(); !strings.Contains(out, "Documents are divided among 2 replicas") {
+		t.Error(out)
 	}
 }
 
