@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // server is the API on a database of the test's own.
 type server struct {
-	t     testing.TB
+	t     *testing.T
 	http  *httptest.Server
 	docs  *documents.Documents
 	hints *hintLog
@@ -56,7 +56,7 @@ func (h *hintLog) has(want string) bool {
 }
 
 // start serves the API; change alters what it is made of.
-func start(t testing.TB, change ...func(*api.Config)) *server {
+func start(t *testing.T, change ...func(*api.Config)) *server {
 	t.Helper()
 	docs := documents.Open(testenv.Database(t))
 	if err := docs.EnsureIndexes(t.Context(), nil); err != nil {
@@ -86,7 +86,7 @@ func start(t testing.TB, change ...func(*api.Config)) *server {
 
 // answer is what the API answered.
 type answer struct {
-	t      testing.TB
+	t      *testing.T
 	status int
 	header http.Header
 	body   []byte
