@@ -60,8 +60,8 @@ chaos: ## Hurt replicas and servers in every way we know, and check a record of 
 	bin/chaos $(CHAOS_FLAGS)
 
 .PHONY: fuzz
-fuzz: ## Feed the decoders with nonsense for FUZZTIME (1m) each
-	go test -run '^$$' -fuzz FuzzDecodeRegions -fuzztime $(or $(FUZZTIME),1m) ./internal/config
+fuzz: ## Feed every decoder with nonsense for FUZZTIME (1m) each
+	scripts/fuzz $(or $(FUZZTIME),1m)
 
 .PHONY: vet
 vet: ## Run go vet
