@@ -112,7 +112,7 @@ func (a *api) clientAppRoutes() {
 	register(a, operation{
 		method: http.MethodPost, path: clientAppPath + "/rotate", id: "rotateClientAppKey", tag: tagClientApps, role: Editor,
 		status: http.StatusAccepted, summary: "Give a client app a new key",
-		description: "The key before is refused once keyRevisionReady has reached keyRevision.",
+		description: "The new key is in the app's Secret once keyRevisionReady has reached keyRevision; the ingress takes it from there, and refuses the one before.",
 	}, a.rotateKey)
 	register(a, operation{
 		method: http.MethodDelete, path: clientAppPath, id: "deleteClientApp", tag: tagClientApps, role: Editor,

@@ -84,7 +84,7 @@ func New(docs *documents.Documents, settings []resource.Region, opts Options) (*
 func (p *Platform) newServices(opts Options) []service {
 	gateway := apigateway.Definition(&apigateway.Steps{Children: p.documents, Region: p.regions.apigateway, Password: rand.Text})
 	domain := runtimedomain.Definition(&runtimedomain.Steps{Region: p.regions.runtimedomain})
-	app := clientapp.Definition(&clientapp.Steps{Region: p.regions.clientapp})
+	app := clientapp.Definition(&clientapp.Steps{Region: p.regions.clientapp, Keys: p.regions.keys})
 	published := stage.Definition(&stage.Steps{Functions: p.documents, Region: p.regions.stage})
 	function, trigger := cloudfunction.Definition(), crontrigger.Definition()
 

@@ -135,6 +135,14 @@ func (all regions) clientapp(name string) (clientapp.Consumers, error) {
 	return r.apisix, nil
 }
 
+func (all regions) keys(name string) (clientapp.Keys, error) {
+	r, err := all.get(name)
+	if err != nil {
+		return nil, err
+	}
+	return r.apisix, nil
+}
+
 // Objects lists what exists in a gateway's cluster for it and its children.
 func (p *Platform) Objects(ctx context.Context, regionName, gatewayID string) ([]kube.ObjectRef, error) {
 	r, err := p.regions.get(regionName)

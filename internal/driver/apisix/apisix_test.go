@@ -2,6 +2,7 @@ package apisix_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -227,6 +228,48 @@ func TestConsumerKeyIsKept(t *testing.T) {
 	})
 	if _, found, err := k.ReadSecret(t.Context(), id, id+"-dev-shop"); found || err != nil {
 		t.Errorf("the key is still there: %v, %v", found, err)
+	}
+}
+
+// Guards: a key is renewed once for each revision, by however many claims, it
+// stays the same from then on, and the consumer tells the ingress controller.
+func TestConsumerKeyIsRenewed(t *testing.T) {
+	t.Parallel()
+	id, c, k := drivertest.Namespace(t), client(t, nil), drivertest.Client(t, kube.Options{})
+	var keys []string
+	note := func(waiting string, err error) {
+		t.Helper()
+		if err != nil || waiting != "" {
+			t.Fatalf("waiting %q, error %v", waiting, err)
+		}
+		data, _, err := k.ReadSecret(t.Context(), id, id+"-dev-shop")
+		if err != nil || len(data[apisix.KeySecretField]) < 20 {
+			t.Fatalf("key of %d characters, %v", len(data[apisix.KeySecretField]), err)
+		}
+		if key := string(data[apisix.KeySecretField]); !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
+	claim := func(token int64) resource.Owner {
+		return drivertest.Owner(resource.KindClientApp, id, id+"-dev-shop", token)
+	}
+	note(c.EnsureConsumer(t.Context(), claim(1), "dev", "shop"))
+	for token := int64(2); token < 6; token++ {
+		note(c.RenewKey(t.Context(), claim(token), "dev", "shop", 1))
+		note(c.EnsureConsumer(t.Context(), claim(token), "dev", "shop"))
+	}
+	note(c.RenewKey(t.Context(), claim(6), "dev", "shop", 2))
+	note(c.RenewKey(t.Context(), claim(7), "dev", "shop", 1))
+	note(c.EnsureConsumer(t.Context(), claim(8), "dev", "shop"))
+	if len(keys) != 3 {
+		t.Errorf("%d keys, want those of revisions 0, 1 and 2", len(keys))
+	}
+	if got := live(t, id, "apisixconsumers/"+id+"-dev-shop").GetAnnotations()["lockstep.io/key-revision"]; got != "2" {
+		t.Errorf("the consumer is of revision %q, want 2", got)
+	}
+	_, err := c.RenewKey(t.Context(), claim(2), "dev", "shop", 3)
+	if !errors.Is(err, kube.ErrStale) {
+		t.Errorf("a claim of long ago has renewed the key: %v", err)
 	}
 }
 

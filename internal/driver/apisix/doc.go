@@ -31,7 +31,10 @@ func New(k *kube.Client, region resource.Region) *Client {
 
 // ensure applies an object with the given spec and waits for its acceptance.
 func (c *Client) ensure(ctx context.Context, owner resource.Owner, ref kube.Ref, spec map[string]any) (waiting string, err error) {
-	obj := ref.Object()
+	return c.ensureObject(ctx, owner, ref, ref.Object(), spec)
+}
+
+func (c *Client) ensureObject(ctx context.Context, owner resource.Owner, ref kube.Ref, obj *unstructured.Unstructured, spec map[string]any) (waiting string, err error) {
 	spec["ingressClassName"] = c.region.IngressClass
 	obj.Object["spec"] = spec
 	applied, err := c.kube.Apply(ctx, owner, obj)

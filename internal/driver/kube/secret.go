@@ -39,13 +39,7 @@ func (c *Client) EnsureSecret(ctx context.Context, owner resource.Owner, namespa
 // createSecret returns nil without an error if the Secret has appeared
 // meanwhile.
 func (c *Client) createSecret(ctx context.Context, owner resource.Owner, ref Ref, generate func() map[string][]byte) (*unstructured.Unstructured, string, error) {
-	obj := ref.Object()
-	content := make(map[string]any)
-	for key, value := range generate() {
-		content[key] = base64.StdEncoding.EncodeToString(value)
-	}
-	obj.Object["data"], obj.Object["type"] = content, "Opaque"
-	a, err := c.newApply(owner, obj)
+	a, err := c.newApply(owner, secretObject(ref, generate()))
 	if err != nil {
 		return nil, "", err
 	}
@@ -57,6 +51,31 @@ func (c *Client) createSecret(ctx context.Context, owner resource.Owner, ref Ref
 		return nil, "", err
 	}
 	return applied.Object, applied.Waiting, nil
+}
+
+// ReplaceSecret makes a Secret hold other values than it does: exactly data.
+func (c *Client) ReplaceSecret(ctx context.Context, owner resource.Owner, namespace, name string, data map[string][]byte) (waiting string, err error) {
+	a, err := c.newApply(owner, secretObject(Ref{Secret, namespace, name}, data))
+	if err != nil {
+		return "", err
+	}
+	unstructured.RemoveNestedField(a.want.Object, "metadata", "annotations", AnnotationHash) // as in createSecret
+	for range attempts {
+		done, applied, err := a.once(ctx)
+		if done || err != nil {
+			return applied.Waiting, err
+		}
+	}
+	return "", fmt.Errorf("replacing %s: %w", a.ref, ErrContended)
+}
+
+func secretObject(ref Ref, data map[string][]byte) *unstructured.Unstructured {
+	obj, content := ref.Object(), make(map[string]any)
+	for key, value := range data {
+		content[key] = base64.StdEncoding.EncodeToString(value)
+	}
+	obj.Object["data"], obj.Object["type"] = content, "Opaque"
+	return obj
 }
 
 // keepSecret leaves the values of a Secret of ours alone. It returns nil
