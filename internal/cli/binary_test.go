@@ -35,6 +35,8 @@ type binary struct {
 	t    *testing.T
 	path string
 	env  []string
+	// url is where the service answers, database that of its documents.
+	url, database string
 }
 
 // build builds the program and starts the service.
@@ -52,8 +54,9 @@ func build(t *testing.T) *binary {
 	address := listener.Addr().String()
 	_ = listener.Close()
 	db := testenv.Database(t)
+	b.url, b.database = "http://"+address, db.Name()
 	b.env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "LOCKSTEP_SERVER=http://" + address, "LOCKSTEP_LISTEN=" + address,
+		"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "LOCKSTEP_SERVER=" + b.url, "LOCKSTEP_LISTEN=" + address,
 		"LOCKSTEP_MONGODB_URI=" + testenv.MongoURI(t), "LOCKSTEP_DATABASE=" + db.Name(), "LOCKSTEP_KUBECONFIG=" + testenv.Kubeconfig(t),
 		"LOCKSTEP_REGION_NAME=eu", "LOCKSTEP_DOMAIN_SUFFIX=eu.example.com", "LOCKSTEP_CLUSTER_ISSUER=" + issuerName,
 		"LOCKSTEP_RUNTIME_IMAGE=runtime:1", "LOCKSTEP_APISIX_ACCEPTANCE=apiserver", "LOCKSTEP_AUTH_OPEN=true", "LOCKSTEP_LOG_FORMAT=console",
@@ -172,6 +175,8 @@ func TestLifeByCommandLine(t *testing.T) {
 	if out, _ := b.must("describe", "gateway", id); !strings.Contains(out, "https://shop-"+id+".example.org/") {
 		t.Errorf("the custom domain is not shown:\n%s", out)
 	}
+	b.must("set", "stage", id+"-dev", "--state", "Inactive", "--wait")
+	b.must("set", "stage", id+"-dev", "--state", "Active", "--wait")
 	tree, _ := b.must("tree", id)
 	for _, want := range []string{"Deployment +" + id + "-runtime +2/2 available", "ApisixRoute +" + id + "-dev-stage", "ClientApp +" + id + "-dev-web", "Certificate"} {
 		if !regexp.MustCompile(want).MatchString(tree) {
@@ -187,6 +192,15 @@ func TestLifeByCommandLine(t *testing.T) {
 	if out, _ := b.must("doctor"); strings.Contains(out, "bad") {
 		t.Errorf("doctor:\n%s", out)
 	}
+	b.must("rotate", "app", id+"-dev-web", "--wait")
+	b.must("set", "domain", id, "--unbind", "--wait")
+	if out, _ := b.must("describe", "gateway", id); strings.Contains(out, "example.org") {
+		t.Errorf("the custom domain is still shown:\n%s", out)
+	}
+	b.must("delete", "trigger", id+"-nightly", "--wait")
+	b.must("set", "stage", id+"-dev", "--no-routes", "--wait")
+	b.must("delete", "function", id+"-hello", "--wait")
+	b.must("delete", "app", id+"-dev-web", "--wait")
 	out, errs = b.must("delete", "gateway", id, "--wait")
 	if !strings.Contains(out, "is gone") || !strings.Contains(errs, "✓ config map") {
 		t.Errorf("the deletion shows:\n%s%s", out, errs)
@@ -194,7 +208,5 @@ func TestLifeByCommandLine(t *testing.T) {
 	if _, _, code := b.lockstep("get", "gateway", id); code != cli.NotFound {
 		t.Errorf("the gateway is still there: exit code %d", code)
 	}
-	if out, errs := b.must("orphans", "--gateway", id); out != "" || !strings.Contains(errs, "There are no orphans.") {
-		t.Errorf("orphans:\n%s%s", out, errs)
-	}
+	b.nothingLeft(id)
 }

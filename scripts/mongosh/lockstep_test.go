@@ -25,29 +25,6 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// mongoshPath finds mongosh: MONGOSH, the one that devstack has installed, or
-// the one in PATH.
-func mongoshPath(t *testing.T) string {
-	t.Helper()
-	if path := os.Getenv("MONGOSH"); path != "" {
-		return path
-	}
-	cache := os.Getenv("LOCKSTEP_CACHE")
-	if cache == "" {
-		if dir, err := os.UserCacheDir(); err == nil {
-			cache = filepath.Join(dir, "lockstep")
-		}
-	}
-	if found, _ := filepath.Glob(filepath.Join(cache, "mongosh-*", "mongosh")); len(found) > 0 {
-		return found[len(found)-1]
-	}
-	path, err := exec.LookPath("mongosh")
-	if err != nil {
-		t.Fatal("no mongosh to test with: run `$(tools/devstack/build.sh) tools`, or set MONGOSH to the path of one")
-	}
-	return path
-}
-
 // eval runs JavaScript after the script was loaded, and returns what was
 // printed and whether mongosh succeeded.
 func eval(t *testing.T, db *mongo.Database, js ...string) (string, error) {
@@ -62,7 +39,7 @@ func eval(t *testing.T, db *mongo.Database, js ...string) (string, error) {
 		"--quiet", "--norc", testenv.MongoURI(t),
 		"--eval", fmt.Sprintf("db = db.getSiblingDB(%q); load(%q); %s", db.Name(), script, strings.Join(js, "\n")),
 	}
-	cmd := exec.CommandContext(ctx, mongoshPath(t), args...) //nolint:gosec // the developer's own mongosh
+	cmd := exec.CommandContext(ctx, testenv.Mongosh(t), args...) //nolint:gosec // the developer's own mongosh
 	cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
