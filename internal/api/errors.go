@@ -81,7 +81,12 @@ var useProblems = sync.OnceFunc(func() {
 				p.Errors = append(p.Errors, &huma.ErrorDetail{Message: err.Error()})
 			}
 		}
-		if len(p.Errors) > 0 {
+		if code == CodeInvalidRequest || code == CodeMediaType {
+			p.Errors = p.Errors[:min(len(p.Errors), 1)] // what else seems wrong is that the body could not be read
+		}
+		if code == CodeMediaType {
+			p.Detail = "the body is not JSON by its header: send Content-Type: application/json"
+		} else if len(p.Errors) > 0 {
 			p.Detail += ": " + summary(p.Errors[0])
 		}
 		return p

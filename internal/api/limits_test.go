@@ -42,8 +42,14 @@ func TestBodies(t *testing.T) {
 	s.call("POST", "/v1/api-gateways", `{"name":"`+strings.Repeat("x", 2<<20)+`"}`).problem(http.StatusRequestEntityTooLarge, api.CodeTooLarge)
 	s.call("POST", "/v1/api-gateways", `{"name":"`+strings.Repeat("x", 2<<20)+`"}`, "Idempotency-Key", "k").
 		problem(http.StatusRequestEntityTooLarge, api.CodeTooLarge)
-	s.call("POST", "/v1/api-gateways", `<name/>`, "Content-Type", "application/xml").problem(http.StatusUnsupportedMediaType, api.CodeMediaType)
-	s.call("POST", "/v1/api-gateways", strings.Repeat("[", 100_000)).problem(http.StatusBadRequest, api.CodeInvalidRequest)
+	p := s.call("POST", "/v1/api-gateways", `<name/>`, "Content-Type", "application/xml").problem(http.StatusUnsupportedMediaType, api.CodeMediaType)
+	if len(p.Errors) != 1 || !strings.Contains(p.Detail, "Content-Type: application/json") {
+		t.Errorf("XML: %+v", p)
+	}
+	p = s.call("POST", "/v1/api-gateways", strings.Repeat("[", 100_000)).problem(http.StatusBadRequest, api.CodeInvalidRequest)
+	if len(p.Errors) != 1 {
+		t.Errorf("half a body: %+v", p)
+	}
 	if allow := s.call("DELETE", "/v1/api-gateways", nil).want(http.StatusMethodNotAllowed).header.Values("Allow"); strings.Join(allow, " ") != "GET POST" {
 		t.Errorf("Allow: %v", allow)
 	}

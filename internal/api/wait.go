@@ -16,7 +16,7 @@ import (
 
 // WaitParams make a request wait until the document has come so far.
 type WaitParams struct {
-	Wait    string `query:"wait" maxLength:"40" pattern:"^(phase:[A-Za-z]+|settled|gone)$" patternDescription:"phase:NAME, settled or gone" doc:"Answer once the document is in a phase and the present intent was acted on (phase:Started), rests (settled), or is no more (gone: 204)."`
+	Wait    string `query:"wait" maxLength:"40" pattern:"^(phase:(Creating|Created|Starting|Started|Stopping|Stopped|Deleting|Deleted)|settled|gone)$" patternDescription:"phase:NAME (such as phase:Started), settled or gone" doc:"Answer once the document is in a phase and the present intent was acted on (phase:Started), rests (settled), or is no more (gone: 204)."`
 	Timeout string `query:"timeout" maxLength:"20" default:"30s" doc:"How long to wait at most, up to 10m; 504 then. What was asked for stands."`
 }
 

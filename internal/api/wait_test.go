@@ -33,6 +33,7 @@ func TestWait(t *testing.T) {
 		t.Fatalf("stopped %+v", stopped)
 	}
 
+	s.call("GET", path+"?wait=phase:Running", nil).problem(http.StatusUnprocessableEntity, api.CodeValidation)
 	s.call("PATCH", path+"?wait=phase:Started", map[string]any{"state": "Nonsense"}).problem(http.StatusUnprocessableEntity, api.CodeValidation)
 	s.call("GET", path+"?wait=forever", nil).problem(http.StatusUnprocessableEntity, api.CodeValidation)
 	s.call("GET", path+"?wait=settled&timeout=1h", nil).problem(http.StatusUnprocessableEntity, api.CodeValidation)
