@@ -37,5 +37,6 @@ func root() *cobra.Command {
 	}
 	cmd.AddCommand(serveCommand())
 	cmd.AddCommand(cli.Commands(clientEnv())...)
+	cli.Subcommands(cmd)
 	return cmd
 }

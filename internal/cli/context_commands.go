@@ -16,7 +16,6 @@ func contextCommand(env *Env) *cobra.Command {
 		Long: `A context is a server and the token for it. They are kept in a file that only
 you can read: LOCKSTEP_CONFIG, or lockstep/contexts.json in the folder of your
 settings. A token in LOCKSTEP_TOKEN goes before that of a context.`,
-		Args: cobra.NoArgs,
 	}
 	cmd.AddCommand(contextAdd(env), contextUse(env), contextList(env), contextRemove(env))
 	return cmd

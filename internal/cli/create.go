@@ -15,7 +15,6 @@ func createCommand(env *Env) *cobra.Command {
 		Use:   "create KIND NAME",
 		Short: "Make a gateway, or a function, client app or trigger of one",
 		Long:  "Make a gateway, or a function, client app or trigger of one.\nEnvironments, stages, domain and database come with their gateway.",
-		Args:  cobra.NoArgs,
 	}
 	cmd.AddCommand(createGateway(env), createApp(env), createFunction(env), createTrigger(env))
 	return cmd

@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/lockstep-io/lockstep/internal/resource"
+	"github.com/lockstep-io/lockstep/pkg/client"
 	"github.com/lockstep-io/lockstep/pkg/engine"
 )
 
@@ -51,6 +53,7 @@ func describeCommand(env *Env) *cobra.Command {
 			env.printf("%s", r.reachedAt(cmd.Context(), d))
 		}
 		env.printf("\n%s", env.explained(why))
+		env.printf("%s", r.beyond(cmd.Context(), env, k, d))
 		env.printf("%s%s", env.history(d), env.audit(d))
 		return nil
 	}
@@ -174,6 +177,41 @@ func happened(h engine.HistoryEntry) string {
 }
 
 func took(ms int64) string { return (time.Duration(ms) * time.Millisecond).String() }
+
+// beyond is what the server knows of a document that is not in it: the versions
+// of a function, and where a custom domain leads. What cannot be read is left
+// out.
+func (r *remote) beyond(ctx context.Context, env *Env, k *kind, d *document) string {
+	path, err := k.item(d.ID)
+	if err != nil {
+		return ""
+	}
+	switch k.Kind {
+	case resource.KindCloudFunction:
+		var list struct {
+			Items []client.FunctionVersion `json:"items"`
+		}
+		if r.read(ctx, path+"/versions", &list) != nil {
+			return ""
+		}
+		t := newTable(env, "version", "runtime", "bytes", "until")
+		for _, v := range list.Items {
+			until := clock(v.Until)
+			if v.Current {
+				until = "now"
+			}
+			t.row(strconv.FormatInt(v.Version, 10), v.Runtime, strconv.Itoa(v.Bytes), until)
+		}
+		return "\n" + env.paint(strong, "Versions:") + "\n" + t.String()
+	case resource.KindRuntimeDomain:
+		var check client.DomainCheck
+		if d.text("customDomain") == "" || r.read(ctx, path+"/custom-domain/check", &check) != nil {
+			return ""
+		}
+		return fmt.Sprintf("\n%s\n%s\n", env.paint(strong, "DNS, as the server sees it:"), check.Advice)
+	}
+	return ""
+}
 
 // reachedAt names the URLs at which a gateway is called.
 func (r *remote) reachedAt(ctx context.Context, gw *document) string {

@@ -63,6 +63,9 @@ func Commands(env *Env) []*cobra.Command {
 	}
 	commands = append(commands, verbCommands(env)...)
 	for _, cmd := range commands {
+		if cmd.HasSubCommands() {
+			Subcommands(cmd)
+		}
 		cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 			return usage("%w: see `%s --help`", err, cmd.CommandPath())
 		})

@@ -100,3 +100,19 @@ func between(least, most int) cobra.PositionalArgs {
 		return usage("wrong number of arguments (%d): use `%s`", len(args), cmd.UseLine())
 	}
 }
+
+// Subcommands completes a command that only has subcommands: by itself it shows
+// its help, and what is none of them is a mistake.
+func Subcommands(cmd *cobra.Command) {
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		cmd.SuggestionsMinimumDistance = 2
+		for _, meant := range cmd.SuggestionsFor(args[0]) {
+			return usage("%q is not a command of `%s`: did you mean %q?", args[0], cmd.CommandPath(), meant)
+		}
+		return usage("%q is not a command of `%s`: see `%s --help`", args[0], cmd.CommandPath(), cmd.CommandPath())
+	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+}

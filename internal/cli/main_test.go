@@ -2,8 +2,10 @@ package cli_test
 
 import (
 	"bytes"
+	"context"
 	"flag"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -58,7 +60,8 @@ func start(t *testing.T, change ...func(*api.Config)) *world {
 	}
 	cfg := api.Config{
 		Documents: w.docs, Auth: api.Open{}, Version: "test", Explain: map[resource.Kind]api.Explainer{},
-		Regions: []api.Region{{Name: "eu", DomainSuffix: "eu.example.com", TLS: true}, {Name: "us", DomainSuffix: "us.example.com"}},
+		Resolver: nowhere{},
+		Regions:  []api.Region{{Name: "eu", DomainSuffix: "eu.example.com", TLS: true}, {Name: "us", DomainSuffix: "us.example.com"}},
 	}
 	for _, name := range platform.Kinds() {
 		kind := resource.Kind(name)
@@ -80,6 +83,17 @@ func start(t *testing.T, change ...func(*api.Config)) *world {
 	return w
 }
 
+// nowhere is a resolver that knows no host.
+type nowhere struct{}
+
+func (nowhere) LookupCNAME(context.Context, string) (string, error) {
+	return "", &net.DNSError{IsNotFound: true}
+}
+
+func (nowhere) LookupHost(context.Context, string) ([]string, error) {
+	return nil, &net.DNSError{IsNotFound: true}
+}
+
 // lockstep runs the command line.
 func (w *world) lockstep(args ...string) (out, errs string, code cli.Code) {
 	w.t.Helper()
@@ -93,6 +107,7 @@ func (w *world) lockstep(args ...string) (out, errs string, code cli.Code) {
 	}
 	root := &cobra.Command{Use: "lockstep", SilenceUsage: true, SilenceErrors: true}
 	root.AddCommand(cli.Commands(env)...)
+	cli.Subcommands(root)
 	root.SetArgs(args)
 	root.SetOut(&stdout)
 	root.SetErr(io.Discard)
@@ -147,6 +162,7 @@ func (w *world) story() {
 	w.put(resource.KindClientApp, "vn8ofl-dev-web", "Active", "Created", bson.M{"environment": "dev", "name": "web"})
 	w.put(resource.KindCloudFunction, "vn8ofl-hello", "Active", "Created", bson.M{"name": "hello", "runtime": "javascript", "code": "export default () => 1", "version": int64(1)})
 	w.put(resource.KindCronTrigger, "vn8ofl-nightly", "Inactive", "Deleted", bson.M{"name": "nightly", "schedule": "0 3 * * *", "function": "hello"})
+	w.put(resource.KindRuntimeDomain, "start0", "Active", "Created", bson.M{"customDomain": "blog.example.org", "region": "us"})
 	w.put(resource.KindApiGateway, "start0", "Running", "Starting", bson.M{
 		"name": "blog", "region": "us", "step": "pods ready", "waitingFor": "1 of 2 pods ready", "waitingSince": time.Now().Add(-30 * time.Minute),
 		"lockedAt": time.Now().Add(time.Hour),

@@ -20,6 +20,10 @@ func TestMistakes(t *testing.T) {
 		says string
 	}{
 		{"get", cli.Usage, "wrong number of arguments (0): use `lockstep get KIND [ID] [flags]`"},
+		{"frobnicate", cli.Usage, `"frobnicate" is not a command of ` + "`lockstep`: see `lockstep --help`"},
+		{"creat gateway x", cli.Usage, `"creat" is not a command of ` + "`lockstep`: did you mean \"create\"?"},
+		{"create stage x", cli.Usage, `"stage" is not a command of ` + "`lockstep create`: see `lockstep create --help`"},
+		{"context list all", cli.Usage, "wrong number of arguments (1)"},
 		{"get pods", cli.Usage, `"pods" is not a kind: use one of gateway, domain, `},
 		{"get gateway vn8of", cli.Usage, `"vn8of" is not the id of a gateway: that is six of a-z0-9, such as vn8ofl`},
 		{"get app vn8ofl-web", cli.Usage, `"vn8ofl-web" is not the id of an app: that is GATEWAY-ENVIRONMENT-NAME, such as vn8ofl-dev-web`},

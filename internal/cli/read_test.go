@@ -23,7 +23,7 @@ func TestReading(t *testing.T) {
 		"get domains -g vn8ofl", "get database vn8ofl", "get envs -g vn8ofl", "get apps -g vn8ofl --environment dev", "get fn -g vn8ofl",
 		"get stages", "get triggers -g vn8ofl -o id", "get gateways --stuck", "get gw --stuck -o wide",
 		"tree vn8ofl", "tree start0 -o wide", "explain gateway vn8ofl", "explain gateway start0", "explain stage vn8ofl-dev",
-		"explain trigger --diagram", "describe gateway vn8ofl", "describe function vn8ofl-hello", "get app vn8ofl-dev-web -o yaml",
+		"explain trigger --diagram", "describe gateway vn8ofl", "describe function vn8ofl-hello", "describe domain start0", "get app vn8ofl-dev-web -o yaml",
 	} {
 		out, errs, code := w.lockstep(strings.Fields(line)...)
 		fmt.Fprintf(&said, "$ lockstep %s\n%s%s", line, out, errs)

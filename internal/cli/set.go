@@ -16,7 +16,6 @@ func setCommand(env *Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "set KIND ID",
 		Short: "Change what is wanted of a document: its state, or its settings",
-		Args:  cobra.NoArgs,
 	}
 	cmd.AddCommand(setGateway(env), setDomain(env), setApp(env), setFunction(env), setStage(env), setTrigger(env))
 	return cmd

@@ -58,7 +58,7 @@ func reasonFlag(cmd *cobra.Command) *string {
 func rotateCommand(env *Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "rotate app ID", Short: "Give a client app a new key; the one before is refused once the new one is in place",
-		Example: "  lockstep rotate app vn8ofl-dev-web --wait", Args: cobra.NoArgs,
+		Example: "  lockstep rotate app vn8ofl-dev-web --wait",
 	}
 	app := &cobra.Command{}
 	s := &setter{
@@ -74,7 +74,7 @@ func rotateCommand(env *Env) *cobra.Command {
 func rollbackCommand(env *Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "rollback function ID", Short: "Go back to an earlier version of a function",
-		Example: "  lockstep rollback function vn8ofl-hello --to 3", Args: cobra.NoArgs,
+		Example: "  lockstep rollback function vn8ofl-hello --to 3",
 	}
 	function := &cobra.Command{}
 	to := function.Flags().Int64("to", 0, "version to go back to")
