@@ -60,6 +60,12 @@ func (a *api) verbRoutes() {
 		"Until it is resumed, whatever becomes of its state.", a.pause)
 	verb("resume", "resumeDocument", "Let a paused document go on", "", a.resume)
 	register(a, operation{
+		method: http.MethodPost, path: documentsPath + "/{id}/force-delete", id: "forceDeleteDocument", tag: tagDocuments, role: Admin,
+		status: http.StatusAccepted, summary: "Go on with a deletion without a step that cannot be done any more",
+		description: "For a document that is being deleted, and whose step has nothing left to act on: a cluster or a database that is gone for good. " +
+			"What the step would have removed is left behind.",
+	}, a.forceDelete)
+	register(a, operation{
 		method: http.MethodDelete, path: documentsPath + "/{id}", id: "removeOrphan", tag: tagDocuments, role: Admin,
 		status: http.StatusAccepted, summary: "Remove a document whose gateway is gone",
 		description: "A document with a task service is set to be deleted, and goes once all that belongs to it is gone; " +
@@ -87,6 +93,14 @@ func (a *api) target(ctx context.Context, in DocumentParams) (*target, error) {
 	return &target{kind: in.Kind, id: in.ID, store: store, before: doc}, nil
 }
 
+// driven refuses what has no task service.
+func (a *api) driven(t *target) error {
+	if a.Explain[t.kind] == nil {
+		return fail(CodeConflict, "%s has no task service: its gateway's steps move it; use this on ApiGateway %s", t.kind, t.before.GatewayID)
+	}
+	return nil
+}
+
 func (a *api) verb(
 	ctx context.Context, in *verbInput, do func(context.Context, *target, string) (*resource.Header, error),
 ) (*documentOutput[*Document], error) {
@@ -94,13 +108,18 @@ func (a *api) verb(
 	if err != nil {
 		return nil, err
 	}
-	if a.Explain[t.kind] == nil {
-		return nil, fail(CodeConflict, "%s has no task service: its gateway's steps move it; use this on ApiGateway %s", t.kind, t.before.GatewayID)
+	if err := a.driven(t); err != nil {
+		return nil, err
 	}
 	h, err := do(ctx, t, in.Body.Reason)
 	if err != nil {
 		return nil, err
 	}
+	return a.acted(ctx, t, h)
+}
+
+// acted answers with the document as a verb has left it.
+func (a *api) acted(ctx context.Context, t *target, h *resource.Header) (*documentOutput[*Document], error) {
 	a.docs.Hint(t.kind, t.id)
 	now, err := t.store.Now(ctx)
 	if err != nil {

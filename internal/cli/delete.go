@@ -22,7 +22,8 @@ func deleteCommand(env *Env) *cobra.Command {
 		Long: `Deleting cannot be undone. The document goes last: until then it can be watched
 and explained. Asking again changes nothing.`,
 		Example: `  lockstep delete gateway vn8ofl --wait
-  lockstep delete trigger vn8ofl-nightly`,
+  lockstep delete trigger vn8ofl-nightly
+  lockstep delete gateway vn8ofl --skip-step database --reason "the region's MongoDB is gone for good"`,
 		Args:              exactly(2),
 		ValidArgsFunction: completeDocuments(env),
 	}
@@ -30,6 +31,7 @@ and explained. Asking again changes nothing.`,
 	format := outputFlag(cmd, formats...)
 	w := waitFlags(cmd)
 	isOrphan := cmd.Flags().Bool("orphan", false, "delete a document of any kind whose gateway is gone; for administrators")
+	skip := cmd.Flags().String("skip-step", "", "go on with a deletion without this step, which cannot be done any more; for administrators")
 	reason := reasonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := w.check(); err != nil {
@@ -49,8 +51,11 @@ and explained. Asking again changes nothing.`,
 			path, ch := orphan(k, args[1], *reason)
 			return w.make(env, cmd, k, path, ch, *format)
 		}
+		if *skip != "" {
+			return forceDelete(env, cmd, w, k, args[1], *skip, *reason, *format)
+		}
 		if *reason != "" {
-			return usage("--reason is for --orphan: leave it out")
+			return usage("--reason is for --orphan and --skip-step: leave it out")
 		}
 		if !slices.Contains(removable, k.Kind) {
 			return usage("%s is made and removed with its gateway: delete the gateway, or set its state", k.one())
@@ -62,4 +67,17 @@ and explained. Asking again changes nothing.`,
 		return w.make(env, cmd, k, path, &change{method: http.MethodDelete}, *format)
 	}
 	return cmd
+}
+
+// forceDelete has a step of a deletion skipped.
+func forceDelete(env *Env, cmd *cobra.Command, w *wait, k *kind, id, step, reason, format string) error {
+	if _, err := k.item(id); err != nil {
+		return err
+	}
+	if err := required(cmd, "reason"); err != nil {
+		return fmt.Errorf("--skip-step: %w", err)
+	}
+	return w.make(env, cmd, k, documentPath(k, id)+"/force-delete", &change{
+		method: http.MethodPost, body: map[string]any{"step": step, "reason": reason}, said: "goes without that step",
+	}, format)
 }

@@ -15,7 +15,7 @@ import (
 
 // flagNames are the flags of fields whose names they do not follow.
 var flagNames = map[string]string{
-	"body.timeZone": "--time-zone", "body.domain": "--custom-domain", "body.name": "NAME or --name",
+	"body.timeZone": "--time-zone", "body.step": "--skip-step", "body.domain": "--custom-domain", "body.name": "NAME or --name",
 	"body.runtime": "--runtime", "query.gatewayId": "--gateway", "query.lockedBy": "--locked-by", "query.age": "--older-than",
 }
 

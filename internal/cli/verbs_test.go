@@ -24,6 +24,10 @@ func TestVerbs(t *testing.T) {
 	if out := w.must("retry", "gateway", "broken", "--reason", "the image was allowed"); out != "gateway broken is tried again.\n" {
 		t.Error(out)
 	}
+	w.put(resource.KindApiGateway, "going0", "Deleted", "Deleting", bson.M{"step": "database"})
+	if out := w.must("delete", "gateway", "going0", "--skip-step", "database", "--reason", "its server is gone"); out != "gateway going0 goes without that step.\n" {
+		t.Error(out)
+	}
 	w.must("unlock", "stage", "broken-dev", "--reason", "replica-1 is dead")
 	w.must("pause", "gateway", "vn8ofl", "--reason", "it is being moved by hand")
 	if _, errs, code := w.lockstep("set", "gateway", "vn8ofl", "--state", "Running", "--wait", "--timeout", "20s"); code != cli.Stuck || !strings.Contains(errs, "paused by") {
@@ -49,6 +53,9 @@ func TestVerbs(t *testing.T) {
 		{"retry database vn8ofl --reason because", cli.Refused, "Database has no task service"},
 		{"retry gateway nosuch --reason because", cli.NotFound, "there is no ApiGateway nosuch"},
 		{"delete stage vn8ofl-dev --orphan --reason because", cli.Refused, ""},
+		{"delete gateway vn8ofl --skip-step instance", cli.Usage, "--skip-step: --reason is missing"},
+		{"delete gateway vn8ofl --skip-step instance --reason because", cli.Refused, "ApiGateway vn8ofl is not being deleted (state Running, phase Stopped)"},
+		{"delete gateway going0 --skip-step nosuch --reason because", cli.Refused, "--skip-step: the deletion of ApiGateway has no such step: use one of cron triggers, "},
 		{"delete stage vn8ofl-dev --orphan", cli.Usage, "--orphan: --reason is missing"},
 		{"rollback function vn8ofl-hello", cli.Usage, "--to: 0: name the version to go back to, such as 1"},
 		{"events stage vn8ofl", cli.Usage, "events are a gateway's"},

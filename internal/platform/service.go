@@ -22,7 +22,7 @@ type service struct {
 // newService makes the task service of a kind. moved is told of each change of
 // phase.
 func newService[D engine.Document](def *engine.Definition[D], store engine.Store[D], opts Options, moved func(doc D, to engine.Phase)) service {
-	def = around(def, opts.Around)
+	def = around(around(def, opts.Around), skipSteps) // what is skipped is not even tried
 	def.LockTimeout = opts.LockTimeout
 	store = aroundStore(resource.Kind(def.Kind), store, opts.AroundStore)
 	s := engine.NewService(def, store, opts.Engine)

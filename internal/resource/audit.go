@@ -1,6 +1,7 @@
 package resource
 
 import (
+	"slices"
 	"time"
 
 	"github.com/lockstep-io/lockstep/pkg/engine"
@@ -30,7 +31,16 @@ type AuditEntry struct {
 // Audited is embedded by documents of which users ask things.
 type Audited struct {
 	Audit []AuditEntry `bson:"audit,omitempty" json:"audit,omitempty"`
+	// SkippedSteps are the steps of its deletion that an administrator has had
+	// skipped, because they cannot be done any more.
+	SkippedSteps []string `bson:"skippedSteps,omitempty" json:"skippedSteps,omitempty"`
 }
+
+// SkippedField is where a document keeps its skipped steps.
+const SkippedField = "skippedSteps"
+
+// Skips reports whether a step of the document's deletion is to be skipped.
+func (a *Audited) Skips(step string) bool { return slices.Contains(a.SkippedSteps, step) }
 
 // Note adds an entry to a document that has not been stored yet.
 func (a *Audited) Note(e AuditEntry) { a.Audit = append(a.Audit, e) }

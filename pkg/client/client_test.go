@@ -92,6 +92,9 @@ func TestEveryOperation(t *testing.T) {
 		t.Error(err)
 	}
 	ok(c.DeleteGateway(ctx, id))
+	if _, err := c.ForceDeleteDocument(ctx, "ApiGateway", id, "namespace", "testing"); client.CodeOf(err) != client.CodeConflict {
+		t.Errorf("skip a step of a deletion that has not begun: %v", err)
+	}
 
 	if err := s.docs.RemoveLeaf(ctx, resource.KindApiGateway, id); err != nil {
 		t.Fatal(err)

@@ -23,6 +23,9 @@ type Base struct {
 
 	GatewayID string       `json:"gatewayId"`
 	Audit     []AuditEntry `json:"audit,omitempty"`
+	// SkippedSteps are the steps of its deletion that an administrator has had
+	// skipped.
+	SkippedSteps []string `json:"skippedSteps,omitempty"`
 }
 
 // ETag is the document's, for [IfMatch].

@@ -74,6 +74,12 @@ func (c *Client) ResumeDocument(ctx context.Context, kind, id, reason string, op
 	return c.verb(ctx, kind, id, "resume", reason, opts)
 }
 
+// ForceDeleteDocument has a step of a document's deletion skipped, which cannot
+// be done any more.
+func (c *Client) ForceDeleteDocument(ctx context.Context, kind, id, step, reason string, opts ...CallOption) (*Document, error) {
+	return call[Document](ctx, c, http.MethodPost, map[string]string{"step": step, "reason": reason}, opts, v1, "documents", kind, id, "force-delete")
+}
+
 func (c *Client) verb(ctx context.Context, kind, id, verb, reason string, opts []CallOption) (*Document, error) {
 	return call[Document](ctx, c, http.MethodPost, map[string]string{"reason": reason}, opts, v1, "documents", kind, id, verb)
 }

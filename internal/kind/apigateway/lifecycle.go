@@ -58,6 +58,9 @@ func Definition(s *Steps) *engine.Definition[*resource.ApiGateway] {
 	}
 }
 
+// stepDatabase is named by what follows from it.
+const stepDatabase = "database"
+
 type step = engine.Step[*resource.ApiGateway]
 
 func (s *Steps) create() []step {
@@ -107,7 +110,7 @@ func (s *Steps) delete() []step {
 		{Name: "stages", Run: s.drain(resource.KindStage)},
 		{Name: "runtime domain", Run: s.drain(resource.KindRuntimeDomain)},
 		{Name: "instance", Run: s.removeInstance},
-		{Name: "database", Run: s.removeDatabase},
+		{Name: stepDatabase, Run: s.removeDatabase},
 		{Name: "environments", Run: s.removeEnvironments},
 		{Name: "config map", Run: s.removeConfigMap},
 		{Name: "namespace", Run: s.removeNamespace},

@@ -260,6 +260,11 @@ func (s *Steps) drain(k resource.Kind) func(context.Context, *resource.ApiGatewa
 // nothingLeft looks once more for children that were made while the gateway
 // was being deleted: once its document is gone, nobody would delete them.
 func (s *Steps) nothingLeft(ctx context.Context, gw *resource.ApiGateway) (engine.Outcome, error) {
+	if gw.Skips(stepDatabase) { // then its document stands for nothing that could still be removed
+		if err := s.Children.RemoveLeaf(ctx, resource.KindDatabase, gw.GatewayID); err != nil {
+			return engine.Outcome{}, err
+		}
+	}
 	for _, k := range resource.Kinds {
 		if k == resource.KindApiGateway {
 			continue
@@ -269,7 +274,7 @@ func (s *Steps) nothingLeft(ctx context.Context, gw *resource.ApiGateway) (engin
 			return engine.Outcome{}, err
 		}
 		if len(left) > 0 {
-			return engine.Wait("%s %s, made during the deletion", k, left[0].ID), nil
+			return engine.Wait("%s %s, made during the deletion or skipped by it", k, left[0].ID), nil
 		}
 	}
 	return engine.Done(), nil
