@@ -29,7 +29,7 @@ type listDocumentsInput struct {
 	State     string `query:"state" maxLength:"40" doc:"Only those of which this is wanted."`
 	Phase     string `query:"phase" maxLength:"40" doc:"Only those that have come this far."`
 	LockedBy  string `query:"lockedBy" maxLength:"200" doc:"Only those that this holder is working on."`
-	Stuck     bool   `query:"stuck" doc:"Only those that failed for good, are overdue, have no handler, or have failed three times or more."`
+	Stuck     bool   `query:"stuck" doc:"Only those that do not rest and failed for good, are overdue, have no handler, have failed three times or more, or are paused."`
 	Age       string `query:"age" maxLength:"20" doc:"Only those that have been in their phase for longer, such as 10m or 2h30m."`
 }
 

@@ -131,7 +131,7 @@ func (n *Node) find(kind resource.Kind, id string) *Node {
 }
 
 // stuckConditions are those that do not pass by themselves.
-var stuckConditions = []engine.Condition{engine.IsFailed, engine.IsOverdue, engine.IsUnhandled}
+var stuckConditions = []engine.Condition{engine.IsFailed, engine.IsOverdue, engine.IsUnhandled, IsPaused}
 
 // patience is the number of failed attempts after which a document that backs
 // off counts as stuck.

@@ -102,6 +102,9 @@ func TestPauseAndResume(t *testing.T) {
 	if !strings.Contains(e.Summary, "paused by anybody: nothing will move it until it is resumed") {
 		t.Fatalf("summary %s", e.Summary)
 	}
+	if page := as[api.Page[api.Document]](s.call("GET", "/v1/documents/ApiGateway?stuck=true", nil).want(200)); len(page.Items) != 1 {
+		t.Errorf("stuck: %+v", page.Items)
+	}
 	s.call("POST", path+"/resume", map[string]any{"reason": "seen it"}).want(http.StatusAccepted)
 	s.call("POST", path+"/resume", map[string]any{"reason": "seen it"}).problem(http.StatusConflict, api.CodeConflict)
 	if s.claim(gw.ID) == nil {

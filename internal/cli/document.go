@@ -49,9 +49,14 @@ func (d *document) text(name string) string {
 // condition is how it stands with the document, where the server says so.
 func (d *document) condition() engine.Condition { return engine.Condition(d.text("condition")) }
 
+// pausedBy begins the name of the holder of a paused document.
+const pausedBy = "paused by "
+
 // waitingFor says what delays the document; empty if nothing does.
 func (d *document) waitingFor() string {
 	switch {
+	case strings.HasPrefix(d.LockedBy, pausedBy):
+		return d.LockedBy
 	case d.LastError != nil:
 		return fmt.Sprintf("error (attempt %d): %s", d.Attempts, d.LastError.Message)
 	case d.WaitingFor != "":

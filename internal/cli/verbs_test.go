@@ -30,6 +30,12 @@ func TestVerbs(t *testing.T) {
 	}
 	w.must("unlock", "stage", "broken-dev", "--reason", "replica-1 is dead")
 	w.must("pause", "gateway", "vn8ofl", "--reason", "it is being moved by hand")
+	if out := w.must("get", "gateways", "--name", "shop"); !strings.Contains(out, "paused by anybody") {
+		t.Errorf("the pause is not shown:\n%s", out)
+	}
+	if out := w.must("get", "gateways", "--locked-by", "paused by anybody", "-o", "id"); out != "vn8ofl\n" {
+		t.Errorf("paused by anybody: %s", out)
+	}
 	if _, errs, code := w.lockstep("set", "gateway", "vn8ofl", "--state", "Running", "--wait", "--timeout", "20s"); code != cli.Stuck || !strings.Contains(errs, "paused by") {
 		t.Errorf("waiting for a paused gateway: exit code %d: %s", code, errs)
 	}

@@ -292,7 +292,7 @@ globalThis.ls = (() => {
       const busy = db.getCollection(kind).find({ $or: [{ $nor: resting }, { attempts: { $gt: 0 } }] }, { history: 0, code: 0 }).toArray();
       for (const doc of busy) {
         const [word, words] = condition(kind, doc, at);
-        const hopeless = ['failed', 'overdue', 'noHandler'].includes(word) || (word === 'backingOff' && doc.attempts >= 3);
+        const hopeless = ['failed', 'overdue', 'noHandler', 'paused'].includes(word) || (word === 'backingOff' && doc.attempts >= 3);
         if (hopeless) rows.push([kind, doc._id, doc.state, doc.phase, word, words]);
       }
       if (kind === 'ApiGateway') continue;
@@ -374,7 +374,7 @@ globalThis.ls = (() => {
       ["ls.explain('vn8ofl')", 'what a gateway and all beneath it wait for, and what contradicts its phase'],
       ["ls.explain('Stage', 'vn8ofl-dev')", 'the same of one document; the kind may be left out if the id is of one only'],
       ["ls.history('vn8ofl')", 'the transitions and checkpoints of a document'],
-      ['ls.stuck()', 'everything that will not move on by itself: failed, overdue, unhandled, orphaned, left over'],
+      ['ls.stuck()', 'everything that will not move on by itself: failed, overdue, unhandled, paused, orphaned, left over'],
       ['ls.locks()', 'which replica works on what'],
       ['ls.shards()', 'which replicas live, and whether documents are divided among them'],
       ["ls.setState('vn8ofl', 'Stopped')", 'change what is wanted; with a kind in front for other documents'],
