@@ -124,7 +124,7 @@ func (a *api) explain(kind resource.Kind, m *engine.Meta, f *family, now time.Ti
 		return e
 	}
 	if explain, ok := a.Explain[kind]; ok {
-		return explain(m, now)
+		return a.heedPause(kind, explain(m, now))
 	}
 	const leaf = "%s has no task service of its own: its gateway's steps make and remove it."
 	switch {
@@ -140,6 +140,17 @@ func (a *api) explain(kind resource.Kind, m *engine.Meta, f *family, now time.Ti
 	default:
 		e.Condition, e.WaitingFor, e.NextAt = engine.IsWaiting, "the gateway's steps", f.own.NextAt
 		e.Summary = fmt.Sprintf(leaf+" The gateway: %s", kind, f.own.Summary)
+	}
+	return e
+}
+
+// heedPause says what a pause of the kind changes: all but what rests, or is
+// being worked on already.
+func (a *api) heedPause(kind resource.Kind, e engine.Explanation) engine.Explanation {
+	pause, is := a.docs.PauseOf(kind)
+	if is && e.Condition != engine.IsSettled && e.Condition != engine.IsLocked {
+		e.Condition, e.NextAt = IsPaused, time.Time{}
+		e.Summary = fmt.Sprintf("All of %s is paused by %s (%s): nothing will move it until the kind is resumed.", kind, pause.By, pause.Reason)
 	}
 	return e
 }

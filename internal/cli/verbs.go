@@ -15,8 +15,8 @@ func verbCommands(env *Env) []*cobra.Command {
 	return []*cobra.Command{
 		verbCommand(env, "retry", "Have a document tried again at once: its errors and its backoff are cleared", "is tried again"),
 		verbCommand(env, "unlock", "Take a document from the replica that holds it, for those who cannot wait for the lock to end", "is unlocked"),
-		verbCommand(env, "pause", "Keep a document from being worked on, whatever becomes of its state, until it is resumed", "is paused"),
-		verbCommand(env, "resume", "Let a paused document go on", "goes on"),
+		kindVerb(env, verbCommand(env, "pause", "Keep a document, or all of a kind, from being worked on until it is resumed", "is paused"), "are paused"),
+		kindVerb(env, verbCommand(env, "resume", "Let a paused document, or a paused kind, go on", "goes on"), "go on"),
 	}
 }
 
@@ -47,6 +47,42 @@ func verbCommand(env *Env, verb, short, said string) *cobra.Command {
 		return w.make(env, cmd, k, documentPath(k, args[1])+"/"+verb, &change{
 			method: http.MethodPost, body: map[string]any{"reason": *reason}, said: said,
 		}, *format)
+	}
+	return cmd
+}
+
+// kindVerb lets a verb be used on all documents of a kind, too.
+func kindVerb(env *Env, cmd *cobra.Command, said string) *cobra.Command {
+	verb, one := cmd.Name(), cmd.RunE
+	cmd.Use = verb + " KIND [ID] --reason WHY"
+	cmd.Long = cmd.Short + ".\nFor administrators. The reason is noted on the document; that of a pause of a kind is kept with the pause."
+	cmd.Example += "\n  lockstep " + verb + ` stages --reason "APISIX is being moved"      # all of them, on all replicas; for operators`
+	cmd.Args = between(1, 2)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 2 {
+			return one(cmd, args)
+		}
+		k, err := kindOf(args[0])
+		if err != nil {
+			return err
+		}
+		if err := required(cmd, "reason"); err != nil {
+			return err
+		}
+		r, err := connect(env, cmd)
+		if err != nil {
+			return err
+		}
+		reason, _ := cmd.Flags().GetString("reason")
+		raw, err := r.call(cmd.Context(), http.MethodPost, "/v1/kinds/"+string(k.Kind)+"/"+verb, nil, map[string]any{"reason": reason})
+		if err != nil {
+			return err
+		}
+		if format, _ := cmd.Flags().GetString("output"); format == asJSON || format == asYAML {
+			return env.encode(raw, format)
+		}
+		env.printf("All %ss %s.\n", k.name, said)
+		return nil
 	}
 	return cmd
 }

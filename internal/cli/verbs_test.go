@@ -78,6 +78,40 @@ func TestVerbs(t *testing.T) {
 	}
 }
 
+// A kind is paused as a whole, and whoever looks at one of its documents is
+// told.
+func TestPauseOfAKind(t *testing.T) {
+	w := start(t)
+	w.story()
+	if out := w.must("pause", "gateways", "--reason", "the cluster is being moved"); out != "All gateways are paused.\n" {
+		t.Error(out)
+	}
+	if out := w.must("explain", "gateway", "start0"); !strings.Contains(out, "All of ApiGateway is paused by anybody (the cluster is being moved)") {
+		t.Errorf("explained: %s", out)
+	}
+	if out := w.must("get", "gateways", "--stuck", "-o", "id"); out != "start0\n" {
+		t.Errorf("stuck: %s", out)
+	}
+	if out := w.must("resume", "gateway", "--reason", "it was moved", "-o", "json"); strings.Contains(out, "paused") {
+		t.Errorf("resumed: %s", out)
+	}
+	for _, c := range []struct {
+		line string
+		code cli.Code
+		says string
+	}{
+		{"resume gateways --reason because", cli.Refused, "ApiGateway is not paused"},
+		{"pause databases --reason because", cli.Refused, "Database has no task service"},
+		{"pause gateways", cli.Usage, "--reason is missing"},
+		{"pause pods --reason because", cli.Usage, `"pods" is not a kind`},
+	} {
+		_, errs, code := w.lockstep(strings.Fields(c.line)...)
+		if code != c.code || !strings.HasPrefix(errs, "lockstep: "+c.says) {
+			t.Errorf("lockstep %s: exit code %d, want %d: %s", c.line, code, c.code, errs)
+		}
+	}
+}
+
 func TestKeysAndVersions(t *testing.T) {
 	w := start(t)
 	w.story()

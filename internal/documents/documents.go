@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -31,6 +32,8 @@ type Documents struct {
 	headers  map[resource.Kind]*mongostore.Store[*resource.Header]
 	reserved *mongo.Collection
 	requests *mongo.Collection
+	paused   *mongo.Collection
+	pauses   atomic.Pointer[map[resource.Kind]KindPause]
 	hint     func(kind resource.Kind, id string)
 }
 
@@ -48,6 +51,7 @@ func Open(db *mongo.Database) *Documents {
 		headers:        map[resource.Kind]*mongostore.Store[*resource.Header]{},
 		reserved:       db.Collection("ReservedId"),
 		requests:       db.Collection("Request"),
+		paused:         db.Collection("Pause"),
 		hint:           func(resource.Kind, string) {},
 	}
 	for _, kind := range resource.Kinds {

@@ -37,6 +37,8 @@ type Options struct {
 	// that claims or changes documents.
 	Around      Around
 	AroundStore AroundStore
+
+	paused func(kind resource.Kind) func() bool
 }
 
 // Platform runs the gateway family on its regions.
@@ -82,6 +84,7 @@ func New(docs *documents.Documents, settings []resource.Region, opts Options) (*
 // newServices makes the task service of each kind that has one. Database and
 // Environment have none: they stand for what the gateway's own steps make.
 func (p *Platform) newServices(opts Options) []service {
+	opts.paused = p.pausing
 	gateway := apigateway.Definition(&apigateway.Steps{Children: p.documents, Region: p.regions.apigateway, Password: rand.Text})
 	domain := runtimedomain.Definition(&runtimedomain.Steps{Region: p.regions.runtimedomain})
 	app := clientapp.Definition(&clientapp.Steps{Region: p.regions.clientapp, Keys: p.regions.keys})
@@ -171,6 +174,8 @@ func (p *Platform) Run(ctx context.Context) error {
 	for _, run := range p.alongside {
 		wg.Go(func() { run(ctx) })
 	}
+	p.readPauses(ctx)
+	wg.Go(func() { p.heedPauses(ctx) })
 	errs := make([]error, len(p.services))
 	for i, s := range p.services {
 		wg.Go(func() { errs[i] = s.run(ctx) })

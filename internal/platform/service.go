@@ -25,6 +25,7 @@ func newService[D engine.Document](def *engine.Definition[D], store engine.Store
 	def = around(around(def, opts.Around), skipSteps) // what is skipped is not even tried
 	def.LockTimeout = opts.LockTimeout
 	store = aroundStore(resource.Kind(def.Kind), store, opts.AroundStore)
+	store = &pausable[D]{Store: store, paused: opts.paused(resource.Kind(def.Kind))}
 	s := engine.NewService(def, store, opts.Engine)
 	s.OnMove(moved)
 	return service{

@@ -85,7 +85,9 @@ func TestEveryOperation(t *testing.T) {
 	ok(c.UnlockDocument(ctx, "ApiGateway", id, "testing"))
 	ok(c.PauseDocument(ctx, "ApiGateway", id, "testing"))
 	ok(c.ResumeDocument(ctx, "ApiGateway", id, "testing"))
+	ok(c.PauseKind(ctx, "ApiGateway", "testing"))
 	ok(c.ListKinds(ctx))
+	ok(c.ResumeKind(ctx, "ApiGateway", "testing"))
 	ok(c.ListRegions(ctx))
 	ok(c.ListShards(ctx))
 	if err := errors.Join(c.GetHealth(ctx), c.GetReadiness(ctx)); err != nil {

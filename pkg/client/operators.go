@@ -98,6 +98,26 @@ type Kind struct {
 	Driven bool `json:"driven"`
 	// Diagram is its state diagram, in Mermaid.
 	Diagram string `json:"diagram,omitempty"`
+	// Paused says who keeps all its documents from being worked on; nil if
+	// nobody does.
+	Paused *KindPause `json:"paused,omitempty"`
+}
+
+// KindPause is a pause of all documents of a kind.
+type KindPause struct {
+	By     string    `json:"by"`
+	Reason string    `json:"reason"`
+	At     time.Time `json:"at"`
+}
+
+// PauseKind keeps all documents of a kind from being worked on, for a reason.
+func (c *Client) PauseKind(ctx context.Context, kind, reason string, opts ...CallOption) (*Kind, error) {
+	return call[Kind](ctx, c, http.MethodPost, map[string]string{"reason": reason}, opts, v1, "kinds", kind, "pause")
+}
+
+// ResumeKind lets the documents of a paused kind go on.
+func (c *Client) ResumeKind(ctx context.Context, kind, reason string, opts ...CallOption) (*Kind, error) {
+	return call[Kind](ctx, c, http.MethodPost, map[string]string{"reason": reason}, opts, v1, "kinds", kind, "resume")
 }
 
 // ListKinds lists the kinds of document.

@@ -286,7 +286,8 @@ globalThis.ls = (() => {
   api.stuck = () => {
     const at = now();
     const gateways = new Set(db.ApiGateway.distinct('_id'));
-    const rows = [];
+    const rows = db.Pause.find().sort({ _id: 1 }).toArray().map((p) =>
+      [p._id, '(all)', '', '', 'paused', `by ${p.by} for ${span(at - p.at)} (${p.reason}), until the kind is resumed: lockstep resume`]);
     for (const kind of kinds) {
       const resting = (lifecycles[kind] ? lifecycles[kind].rests : [['Active', 'Created']]).map(([state, phase]) => ({ state, phase }));
       const busy = db.getCollection(kind).find({ $or: [{ $nor: resting }, { attempts: { $gt: 0 } }] }, { history: 0, code: 0 }).toArray();

@@ -59,6 +59,12 @@ func tell(t *testing.T, db *mongo.Database) {
 		"name": "held", "region": "eu", "lockedBy": "paused by ann", "lockedAt": time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC), "lockToken": int64(7),
 	})
 
+	if _, err := db.Collection("Pause").InsertOne(t.Context(), bson.M{
+		"_id": "CronTrigger", "by": "ann", "reason": "the clocks change", "at": s.ago(time.Hour),
+	}); err != nil {
+		t.Fatal(err)
+	}
+
 	s.settled("RuntimeDomain", "gone00", "gone00", "Active", "Created", nil)
 	s.settled("Database", "gone00", "gone00", "Active", "Created", nil)
 }
