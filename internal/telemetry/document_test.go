@@ -9,7 +9,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.uber.org/zap"
 
+	"github.com/lockstep-io/lockstep/internal/shard"
 	"github.com/lockstep-io/lockstep/pkg/engine"
 )
 
@@ -34,7 +37,10 @@ func TestDocument(t *testing.T) {
 			t.Errorf("%s has no section", name)
 			continue
 		}
-		begin := "\n" + metric.kind + "; labels `" + strings.Join(metric.labels, "`, `") + "`. "
+		begin := "\n" + metric.kind + ". "
+		if len(metric.labels) > 0 {
+			begin = "\n" + metric.kind + "; labels `" + strings.Join(metric.labels, "`, `") + "`. "
+		}
 		if !strings.HasPrefix(text, begin) {
 			t.Errorf("the section of %s should begin with %q, and begins with %.60q", name, begin, text)
 		}
@@ -56,7 +62,8 @@ type described struct {
 	labels []string
 }
 
-// everyMetric returns all that an observer registers, told once of everything.
+// everyMetric returns all that an observer registers, told once of everything,
+// and all that is registered of shards.
 func everyMetric(t *testing.T) map[string]described {
 	t.Helper()
 	registry := prometheus.NewRegistry()
@@ -67,6 +74,12 @@ func everyMetric(t *testing.T) map[string]described {
 	o.LockLost("Order", "settle")
 	o.Overdue("Order", "Shipping")
 	o.StoreFailed("Order", "due")
+	client, err := mongo.Connect() // to nowhere: it is not asked
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Disconnect(t.Context()) //nolint:errcheck // it was never connected
+	registry.MustRegister(shard.Join(client.Database("none"), "r", zap.NewNop()))
 	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +88,7 @@ func everyMetric(t *testing.T) map[string]described {
 	order := []string{"kind", "step", "change", "where", "phase", "call", "result"}
 	metrics := map[string]described{}
 	for _, family := range families {
-		d := described{kind: map[dto.MetricType]string{dto.MetricType_COUNTER: "Counter", dto.MetricType_HISTOGRAM: "Histogram"}[family.GetType()]}
+		d := described{kind: map[dto.MetricType]string{dto.MetricType_COUNTER: "Counter", dto.MetricType_GAUGE: "Gauge", dto.MetricType_HISTOGRAM: "Histogram"}[family.GetType()]}
 		for _, label := range family.GetMetric()[0].GetLabel() {
 			d.labels = append(d.labels, label.GetName())
 		}
