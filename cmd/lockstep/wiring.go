@@ -67,7 +67,7 @@ func authenticator(cfg config.Auth, run *platform.Platform) (api.Authenticator, 
 	}
 	if cfg.TokensFile == "" {
 		return nil, errors.New("--auth-tokens-file (LOCKSTEP_AUTH_TOKENS_FILE) is not set: name a file of grants " +
-			"(docs/configuration.md), or let everybody in with --auth-open")
+			"(docs/access.md), or let everybody in with --auth-open")
 	}
 	grants, err := auth.LoadGrants(cfg.TokensFile)
 	if err != nil {

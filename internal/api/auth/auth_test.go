@@ -9,6 +9,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -257,6 +258,25 @@ type counted struct {
 func (c *counted) Create(ctx context.Context, review *authentication.TokenReview, opts meta.CreateOptions) (*authentication.TokenReview, error) {
 	c.n++
 	return c.TokenReviewer.Create(ctx, review, opts)
+}
+
+// The example of docs/access.md is a file of grants, and the page names every
+// role.
+func TestDocument(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/access.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), "```yaml\n")
+	example, _, found := strings.Cut(rest, "```")
+	if grants, err := auth.ParseGrants([]byte(example)); err != nil || !found || len(grants) != 3 {
+		t.Errorf("the example is not one: %d grants, %v", len(grants), err)
+	}
+	for role := api.Viewer; role <= api.Admin; role++ {
+		if !strings.Contains(string(page), "\n| `"+role.String()+"` |") {
+			t.Errorf("the page does not say what %s may do", role)
+		}
+	}
 }
 
 // FuzzAuthenticate feeds headers to all verifiers that need no server.
