@@ -51,8 +51,11 @@ func (p *port) now() time.Time {
 
 func (p *port) start() {
 	opts := engine.Options{Holder: p.name, Workers: 4, Batch: 8, Grace: 5 * time.Second, Now: p.now}
-	if p.sim.Without == TrustWindow {
+	switch p.sim.Without {
+	case TrustWindow:
 		opts.Margin = -time.Hour
+	case WindowMargin:
+		opts.Margin = -engine.DefaultLockTimeout / 6
 	}
 	p.service = engine.NewService(p.sim.world.definition(p), engine.Store[*SimDocument](p), opts)
 	ctx, cancel := context.WithCancel(context.Background())

@@ -82,10 +82,12 @@ func cpu(t *testing.T) time.Duration {
 // few.
 func TestSimulationCatchesWhatIsMissing(t *testing.T) {
 	type properties = []enginetest.Property
-	for without, want := range map[enginetest.Protection]properties{
+	table := map[enginetest.Protection]properties{
 		enginetest.FencingToken:   {enginetest.NewestToken},
 		enginetest.ClaimEnd:       {enginetest.SettledOnce},
+		enginetest.TokenRaised:    {enginetest.TokenGrows},
 		enginetest.TrustWindow:    {enginetest.OneTrustedHolder},
+		enginetest.WindowMargin:   {enginetest.OneTrustedHolder},
 		enginetest.Renewals:       {enginetest.OneTrustedHolder},
 		enginetest.RefusedRenewal: {enginetest.NewestToken, enginetest.OneTrustedHolder},
 		enginetest.DatabaseTime:   {enginetest.NoClaimUnderLock, enginetest.OneTrustedHolder},
@@ -93,22 +95,36 @@ func TestSimulationCatchesWhatIsMissing(t *testing.T) {
 		enginetest.LockExpiry:     {enginetest.NobodyStarves, enginetest.EverythingSettles},
 		enginetest.LockOnPhases:   {enginetest.NoMoveUnderLock},
 		enginetest.ObjectFence:    {enginetest.NoStaleEffect},
+		enginetest.StepLooks:      {enginetest.StepsInOrder},
 		enginetest.Relocking:      {enginetest.WaitsBackOff},
 		enginetest.ErrorBackoff:   {enginetest.WaitsBackOff},
 		enginetest.HintBackoff:    {enginetest.WaitsBackOff},
 		enginetest.IntentClause:   {enginetest.NobodyStarves, enginetest.EverythingSettles},
 		enginetest.CompareOneShot: {enginetest.IntentIsTheUsers},
-	} {
+	}
+	for _, p := range constants(t, "Protection") {
+		if table[enginetest.Protection(p)] == nil {
+			t.Errorf("the table lacks %q", p)
+		}
+	}
+	caught := map[enginetest.Property]bool{}
+	for without, want := range table {
 		t.Run(string(without), func(t *testing.T) {
 			for seed := uint64(1); seed <= 200; seed++ {
 				v := enginetest.Sim{Seed: seed, Without: without}.Run(t).Violation
 				if v != nil && slices.Contains(want, v.Property) {
 					t.Logf("seed %d: %s", seed, v)
+					caught[v.Property] = true
 					return
 				}
 			}
 			t.Errorf("no seed violates %v", want)
 		})
+	}
+	for _, p := range constants(t, "Property") {
+		if p := enginetest.Property(p); !caught[p] && p != enginetest.EverythingSettles { // who starves is seen earlier
+			t.Errorf("no protection is missed by %s", p)
+		}
 	}
 }
 

@@ -17,8 +17,12 @@ const (
 	FencingToken Protection = "fencing token"
 	// ClaimEnd: writes match a claim that has not ended.
 	ClaimEnd Protection = "end of the claim"
+	// TokenRaised: each claim has a token of its own.
+	TokenRaised Protection = "token raised by each claim"
 	// TrustWindow: the holder stops before its lock can expire.
 	TrustWindow Protection = "trust window"
+	// WindowMargin: the window is shorter than the lock.
+	WindowMargin Protection = "margin of the trust window"
 	// Renewals: a lock is renewed while its holder works.
 	Renewals Protection = "renewals"
 	// RefusedRenewal: a renewal that comes too late is refused.
@@ -33,6 +37,8 @@ const (
 	LockOnPhases Protection = "lock on phases"
 	// ObjectFence: things outside carry the token too.
 	ObjectFence Protection = "fence of objects"
+	// StepLooks: a step is done when its effect is seen, not when it was asked for.
+	StepLooks Protection = "look at the world"
 	// Relocking: who waits is not due again at once.
 	Relocking Protection = "relocking of waits"
 	// ErrorBackoff: errors are counted, and back off.
@@ -82,7 +88,14 @@ func (u *unprotected) Claim(ctx context.Context, req engine.ClaimRequest) ([]*Si
 			u.set(id, map[string]any{"attempts": 0})
 		}
 	}
-	return u.MemStore.Claim(ctx, req)
+	docs, err := u.MemStore.Claim(ctx, req)
+	if !u.has(TokenRaised) {
+		for _, doc := range docs {
+			doc.LockToken--
+			u.set(doc.ID, map[string]any{"lockToken": doc.LockToken})
+		}
+	}
+	return docs, err
 }
 
 func (u *unprotected) Apply(ctx context.Context, ch engine.Change, claims []engine.Ref) ([]string, error) {

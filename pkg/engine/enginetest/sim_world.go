@@ -128,6 +128,9 @@ func (w *simWorld) step(p *port, name string, before []string) engine.Step[*SimD
 			return engine.Done(), err
 		}
 		if time.Since(plan.began) < plan.wait {
+			if w.sim.Without == StepLooks {
+				return engine.Done(), nil
+			}
 			return engine.Wait("its time"), nil
 		}
 		if plan.deaf {
