@@ -36,6 +36,7 @@ demo: build ## Real servers, three replicas, two gateways through their whole li
 test: vet lint ## Everything: vet, lint, and all tests on a stack of their own, with the race detector
 	scripts/need gcc='gcc libc6-dev'
 	go test -count=1 -timeout=20m ./pkg/engine/enginetest
+	docs/model/check.sh short
 	scripts/with-stack test go test $(TEST_FLAGS) ./...
 
 ##@ While working
@@ -58,6 +59,10 @@ bench: ## Measure the engine on a stack of its own, against the raw database and
 chaos: ## Hurt replicas and servers in every way we know, and check a record of every call
 	go build -o bin/chaos ./tools/chaos
 	bin/chaos $(CHAOS_FLAGS)
+
+.PHONY: model
+model: ## Check the model of the claim protocol in every order of things; SHORT=1 for less than a minute
+	docs/model/check.sh $(if $(SHORT),short)
 
 .PHONY: fuzz
 fuzz: ## Feed every decoder with nonsense for FUZZTIME (1m) each
