@@ -60,6 +60,10 @@ chaos: ## Hurt replicas and servers in every way we know, and check a record of 
 	go build -o bin/chaos ./tools/chaos
 	bin/chaos $(CHAOS_FLAGS)
 
+.PHONY: soak
+soak: ## Simulate replicas for SOAK (30m), on seeds never tried before
+	LOCKSTEP_SOAK=$(or $(SOAK),30m) go test -v -count=1 -timeout 0 -run SimulationSoak ./pkg/engine/enginetest
+
 .PHONY: model
 model: ## Check the model of the claim protocol in every order of things; SHORT=1 for less than a minute
 	docs/model/check.sh $(if $(SHORT),short)
