@@ -25,7 +25,7 @@ import (
 // verbs are what the service does with the objects that it manages.
 var verbs = []string{"get", "list", "watch", "create", "patch", "delete"}
 
-// looked are the types that the service only looks at.
+// looked are the types that the service looks at, and of which it deletes strays.
 var looked = []kube.Type{
 	{Version: "v1", Resource: "pods", Namespaced: true},
 	{Group: "apps", Version: "v1", Resource: "replicasets", Namespaced: true},
@@ -152,7 +152,7 @@ func (c *cluster) permissions(ctx context.Context) {
 		}
 	}
 	for _, t := range looked {
-		if !ask(t, "list") {
+		if !ask(t, "list", "delete") {
 			return
 		}
 	}

@@ -36,6 +36,16 @@ func (c *Client) EnsureInstance(ctx context.Context, owner resource.Owner, gw *r
 	if err != nil {
 		return "", err
 	}
+	live, err := c.Observe(ctx, deploymentRef(gw.GatewayID))
+	if err != nil {
+		return "", err
+	}
+	if live == nil {
+		// Pods that one before it has left would get requests, too.
+		if _, err := c.removeStrays(ctx, owner, replicaSets, owned); err != nil {
+			return "", err
+		}
+	}
 	applied, err := c.Apply(ctx, owner, deployment)
 	if err != nil || applied.Waiting != "" {
 		return applied.Waiting, err

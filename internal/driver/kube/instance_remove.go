@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/lockstep-io/lockstep/internal/resource"
 )
 
@@ -33,31 +35,50 @@ func (c *Client) RemoveInstance(ctx context.Context, owner resource.Owner) (wait
 	}
 	// The Deployment was deleted by other means than ours, which did not wait
 	// for its pods, or left them.
-	if err := c.removeStrayReplicaSets(ctx, owner); err != nil {
+	sets, err := c.removeStrays(ctx, owner, replicaSets, everyStray)
+	if err != nil {
 		return "", err
+	}
+	if sets == 0 {
+		if _, err := c.removeStrays(ctx, owner, pods, everyStray); err != nil {
+			return "", err
+		}
 	}
 	return fmt.Sprintf("instance: %s left", count(int32(len(left)), "pod")), nil
 }
 
-// removeStrayReplicaSets deletes the ReplicaSets of a Deployment that is gone
-// (deleted by hand with --cascade=orphan): their pods would stay for ever.
-func (c *Client) removeStrayReplicaSets(ctx context.Context, owner resource.Owner) error {
-	stray, err := c.listInstance(ctx, replicaSets, owner.GatewayID, 0)
+// removeStrays deletes what is left of a Deployment that is gone and would stay
+// for ever: of one deleted by hand with --cascade=orphan, and of one whose end
+// the cluster's garbage collector has missed, as it may while an API server is
+// restarted. It returns how many there are. The caller has seen that there is no
+// Deployment.
+func (c *Client) removeStrays(ctx context.Context, owner resource.Owner, t Type, stray func(*unstructured.Unstructured) bool) (found int, err error) {
+	all, err := c.listInstance(ctx, t, owner.GatewayID, 0)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	for i := range stray {
-		set := &stray[i]
-		if terminating(set) || len(set.GetOwnerReferences()) > 0 {
+	for i := range all {
+		left := &all[i]
+		if !stray(left) {
 			continue
 		}
-		if err := verify(ctx, owner); err != nil {
-			return fmt.Errorf("before deleting replicaset %s: %w", set.GetName(), err)
+		found++
+		if terminating(left) {
+			continue
 		}
-		ref := Ref{replicaSets, set.GetNamespace(), set.GetName()}
-		if err := c.remove(ctx, ref, set); err != nil && !lookAgain(err, ref) {
-			return failed("deleting", ref, err)
+		// What was listed before this is older than any claim after ours.
+		if err := verify(ctx, owner); err != nil {
+			return found, fmt.Errorf("before deleting %s %s: %w", t.Resource, left.GetName(), err)
+		}
+		ref := Ref{t, left.GetNamespace(), left.GetName()}
+		if err := c.remove(ctx, ref, left); err != nil && !lookAgain(err, ref) {
+			return found, failed("deleting", ref, err)
 		}
 	}
-	return nil
+	return found, nil
 }
+
+func everyStray(*unstructured.Unstructured) bool { return true }
+
+// owned is a stray that a new Deployment would not adopt.
+func owned(left *unstructured.Unstructured) bool { return len(left.GetOwnerReferences()) > 0 }

@@ -39,7 +39,8 @@ var Types = []Type{
 // no one needs more of them, and Secrets must not lie about in memory.
 var unread = map[Type]bool{ConfigMap: true, Secret: true, Service: true}
 
-// pods and replicaSets are not managed by this driver but looked at.
+// pods and replicaSets are not managed by this driver but looked at; strays are
+// deleted.
 var (
 	pods        = Type{"", "v1", "Pod", "pods", true}
 	replicaSets = Type{"apps", "v1", "ReplicaSet", "replicasets", true}
