@@ -154,6 +154,7 @@ func (a *api) humaConfig() huma.Config {
 func (a *api) routes() {
 	a.healthRoutes()
 	a.gatewayRoutes()
+	a.adoptionRoutes()
 	a.environmentRoutes()
 	a.clientAppRoutes()
 	a.functionRoutes()

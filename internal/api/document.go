@@ -92,14 +92,14 @@ func refused(kind resource.Kind, m *engine.Meta, intent mongostore.Intent) error
 	return fail(CodeConflict, "%s %s has state %s, from which this change cannot be made", kind, m.ID, m.State)
 }
 
-// insert adds a document, with who asked for it.
-func (c *collection[D]) insert(ctx context.Context, doc D) error {
+// insert adds a document, with who asked for it, and why if they have said so.
+func (c *collection[D]) insert(ctx context.Context, doc D, reason string) error {
 	if audited, ok := any(doc).(interface{ Note(resource.AuditEntry) }); ok {
 		now, err := c.Now(ctx)
 		if err != nil {
 			return err
 		}
-		e := entry(ctx, mongostore.Intent{State: doc.Lifecycle().State}, "")
+		e := entry(ctx, mongostore.Intent{State: doc.Lifecycle().State}, reason)
 		e.At = now
 		audited.Note(e)
 	}

@@ -67,7 +67,7 @@ func (c *collection[D]) insertChild(ctx context.Context, gatewayID string, doc D
 	// tokens begin with the time, so that they are above those of the one
 	// before it, which objects may still carry.
 	m.LockToken = now.UnixMilli()
-	if err := c.insert(ctx, doc); err != nil {
+	if err := c.insert(ctx, doc, ""); err != nil {
 		return c.taken(ctx, m.ID, err)
 	}
 	gw, err := c.api.gateways.Get(ctx, gatewayID)

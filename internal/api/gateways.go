@@ -17,10 +17,11 @@ const tagGateways = "Gateways"
 type createGatewayInput struct {
 	RepeatParams
 	WaitParams
-	Body newGateway
+	Body NewGateway
 }
 
-type newGateway struct {
+// NewGateway is what is said of a gateway that is to be made.
+type NewGateway struct {
 	Name    string       `json:"name" maxLength:"63" doc:"Lower-case letters, digits and hyphens."`
 	Region  string       `json:"region" maxLength:"63" doc:"One of /v1/regions. It never changes."`
 	State   engine.State `json:"state,omitempty" enum:"Running,Stopped" default:"Running" doc:"What is wanted of it once it is made."`
@@ -29,7 +30,7 @@ type newGateway struct {
 }
 
 // Resolve checks what a schema cannot say.
-func (in *newGateway) Resolve(_ huma.Context, at *huma.PathBuffer) []error {
+func (in *NewGateway) Resolve(_ huma.Context, at *huma.PathBuffer) []error {
 	c := complaints{at: at}
 	c.check("name", in.Name, resource.ValidName(in.Name, resource.MaxGatewayName))
 	if in.Tenant != "" {
@@ -108,11 +109,7 @@ func (a *api) gatewayRoutes() {
 }
 
 func (a *api) createGateway(ctx context.Context, in *createGatewayInput) (*documentOutput[*resource.ApiGateway], error) {
-	region, ok := a.regions[in.Body.Region]
-	if !ok {
-		return nil, invalid("body.region", in.Body.Region, "there is no region %q: use one of %s", in.Body.Region, a.regionNames())
-	}
-	tenant, err := tenantFor(callerOf(ctx), in.Body.Tenant)
+	gw, err := a.wanted(ctx, &in.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -120,11 +117,8 @@ func (a *api) createGateway(ctx context.Context, in *createGatewayInput) (*docum
 	if err != nil {
 		return nil, err
 	}
-	gw := &resource.ApiGateway{
-		Meta:      engine.Meta{ID: id, State: in.Body.State, Phase: resource.PhaseCreating, Generation: 1},
-		GatewayID: id, Name: in.Body.Name, Region: region.Name, Tenant: tenant, Runtime: in.Body.Runtime.runtime(),
-	}
-	err = a.gateways.insert(ctx, gw)
+	gw.ID, gw.GatewayID = id, id
+	err = a.gateways.insert(ctx, gw, "")
 	if again && errors.Is(err, mongostore.ErrExists) {
 		gw, err = a.gateways.Get(ctx, id) // made by the request that this one repeats
 	}
@@ -133,6 +127,19 @@ func (a *api) createGateway(ctx context.Context, in *createGatewayInput) (*docum
 	}
 	a.docs.Hint(resource.KindApiGateway, id)
 	return a.gateways.await(ctx, created(gw, gatewayPath(id)), in.WaitParams)
+}
+
+// wanted is the gateway that a caller asks for, yet without an id.
+func (a *api) wanted(ctx context.Context, in *NewGateway) (*resource.ApiGateway, error) {
+	region, ok := a.regions[in.Region]
+	if !ok {
+		return nil, invalid("body.region", in.Region, "there is no region %q: use one of %s", in.Region, a.regionNames())
+	}
+	tenant, err := tenantFor(callerOf(ctx), in.Tenant)
+	return &resource.ApiGateway{
+		Meta: engine.Meta{State: in.State, Phase: resource.PhaseCreating, Generation: 1},
+		Name: in.Name, Region: region.Name, Tenant: tenant, Runtime: in.Runtime.runtime(),
+	}, err
 }
 
 // tenantFor is who will own what a caller makes.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -24,6 +25,7 @@ func createCommand(env *Env) *cobra.Command {
 // says where to post it.
 type maker struct {
 	kind    resource.Kind
+	arg     string // what the argument is; NAME if empty
 	short   string
 	example string
 	body    func(name string) (path string, body map[string]any, err error)
@@ -32,7 +34,7 @@ type maker struct {
 // command puts together what the create commands share.
 func (m *maker) command(env *Env, cmd *cobra.Command) *cobra.Command {
 	k, _ := kindOf(string(m.kind))
-	cmd.Use, cmd.Aliases = k.name+" NAME", k.aliases
+	cmd.Use, cmd.Aliases = k.name+" "+cmp.Or(m.arg, "NAME"), k.aliases
 	cmd.Short, cmd.Example = m.short, m.example
 	cmd.Args, cmd.ValidArgsFunction = exactly(1), cobra.NoFileCompletions
 	remoteFlags(env, cmd)
@@ -66,37 +68,46 @@ func (m *maker) command(env *Env, cmd *cobra.Command) *cobra.Command {
 
 func createGateway(env *Env) *cobra.Command {
 	cmd := &cobra.Command{}
-	f := cmd.Flags()
-	region := f.String("region", "", "the region in which it is to live")
-	state := f.String("state", "", "Running (the default) or Stopped")
-	tenant := f.String("tenant", "", "who owns it; for operators")
-	runtime := runtimeFlags(cmd)
+	settings := gatewayFlags(cmd)
 	m := &maker{
 		kind:    resource.KindApiGateway,
 		short:   "Make a gateway",
 		example: "  lockstep create gateway shop --region eu --wait\n  lockstep create gateway blog --region us --replicas 2 --env LOG=debug",
 		body: func(name string) (string, map[string]any, error) {
-			body := map[string]any{"name": name, "region": *region}
-			if err := required(cmd, "region"); err != nil {
-				return "", nil, err
-			}
-			if *state != "" {
-				if err := checkState(kinds[0], *state, resource.Deleted, resource.Restarting); err != nil {
-					return "", nil, err
-				}
-				body["state"] = *state
-			}
-			if *tenant != "" {
-				body["tenant"] = *tenant
-			}
-			settings, err := runtime()
-			if len(settings) > 0 {
-				body["runtime"] = settings
-			}
+			body, err := settings(name)
 			return gatewaysPath, body, err
 		},
 	}
 	return m.command(env, cmd)
+}
+
+// gatewayFlags adds what can be said of a gateway that is to be made.
+func gatewayFlags(cmd *cobra.Command) func(name string) (map[string]any, error) {
+	f := cmd.Flags()
+	region := f.String("region", "", "the region in which it is to live")
+	state := f.String("state", "", "Running (the default) or Stopped")
+	tenant := f.String("tenant", "", "who owns it; for operators")
+	runtime := runtimeFlags(cmd)
+	return func(name string) (map[string]any, error) {
+		body := map[string]any{"name": name, "region": *region}
+		if err := required(cmd, "region"); err != nil {
+			return nil, err
+		}
+		if *state != "" {
+			if err := checkState(kinds[0], *state, resource.Deleted, resource.Restarting); err != nil {
+				return nil, err
+			}
+			body["state"] = *state
+		}
+		if *tenant != "" {
+			body["tenant"] = *tenant
+		}
+		settings, err := runtime()
+		if len(settings) > 0 {
+			body["runtime"] = settings
+		}
+		return body, err
+	}
 }
 
 // beneath is where the children of the gateway in --gateway are made.

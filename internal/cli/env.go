@@ -59,7 +59,7 @@ func Commands(env *Env) []*cobra.Command {
 	commands := []*cobra.Command{
 		getCommand(env), describeCommand(env), explainCommand(env), treeCommand(env), watchCommand(env),
 		createCommand(env), setCommand(env), deleteCommand(env), rotateCommand(env), rollbackCommand(env), eventsCommand(env),
-		shardsCommand(env), contextCommand(env), doctorCommand(env), orphansCommand(env), exitCodesTopic(),
+		shardsCommand(env), contextCommand(env), doctorCommand(env), orphansCommand(env), adoptCommand(env), exitCodesTopic(),
 	}
 	commands = append(commands, verbCommands(env)...)
 	for _, cmd := range commands {

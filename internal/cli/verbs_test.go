@@ -72,6 +72,21 @@ func TestVerbs(t *testing.T) {
 		}
 	}
 	w.put(resource.KindEnvironment, "gone00-dev", "Active", "Created", nil)
+	for _, c := range []struct {
+		line string
+		code cli.Code
+		says string
+	}{
+		{"adopt gateway gone00 --region eu --name shop", cli.Usage, "--reason is missing"},
+		{"adopt gateway gone00 --reason because", cli.Usage, "--name is missing"},
+		{"adopt gateway nosuch --region eu --name shop --reason because", cli.NotFound, "nothing is left of a gateway nosuch in region eu"},
+		{"adopt gateway vn8ofl --region eu --name shop --reason because", cli.Refused, "ApiGateway vn8ofl exists already"},
+	} {
+		_, errs, code := w.lockstep(strings.Fields(c.line)...)
+		if code != c.code || !strings.HasPrefix(errs, "lockstep: "+c.says) {
+			t.Errorf("lockstep %s: exit code %d, want %d: %s", c.line, code, c.code, errs)
+		}
+	}
 	w.must("delete", "environment", "gone00-dev", "--orphan", "--reason", "left by a crash")
 	if _, _, code := w.lockstep("get", "environment", "gone00-dev"); code != cli.NotFound {
 		t.Errorf("the orphan is still there: exit code %d", code)

@@ -38,6 +38,16 @@ func (d *Documents) NewGatewayID(ctx context.Context) (string, error) {
 	return "", fmt.Errorf("no free gateway id found in %d draws", idAttempts)
 }
 
+// ReserveGatewayID keeps an id from being handed out, if it was not yet: a
+// gateway has it that this database does not remember.
+func (d *Documents) ReserveGatewayID(ctx context.Context, id string) error {
+	_, err := d.reserved.InsertOne(ctx, bson.D{{Key: "_id", Value: id}})
+	if err != nil && !mongo.IsDuplicateKeyError(err) {
+		return fmt.Errorf("reserve gateway id %s: %w", id, err)
+	}
+	return nil
+}
+
 func randomID() (string, error) {
 	id := make([]byte, gatewayIDLength)
 	for i := range id {

@@ -13,11 +13,12 @@
 // # Why it is safe to remove one
 //
 // A gateway's id is never given out twice: each is kept in the collection
-// ReservedId for good. So a gateway that is gone is gone for ever, and nobody is
-// about to make what the sweeper removes. The same collection tells our gateways
-// from those of another installation on the same cluster or server, and from
-// those made after the backup that this database was restored from: what has an
-// id that was never given out here is reported and never removed.
+// ReservedId for good. So a gateway that is gone is gone for ever, unless an
+// operator adopts it, and nobody else is about to make what the sweeper removes.
+// The same collection tells our gateways from those of another installation on
+// the same cluster or server, and from those made after the backup that this
+// database was restored from: what has an id that was never given out here is
+// reported and never removed.
 //
 // Absence must be said by the database, and more than once: a look that cannot
 // read something is an error and finds nothing there; [Sweeper.Find] looks twice

@@ -102,6 +102,10 @@ func TestEveryOperation(t *testing.T) {
 		t.Fatal(err)
 	}
 	ok(c.ExplainGateway(ctx, id))
+	ok(c.AdoptGateway(ctx, id, client.Adoption{NewGateway: client.NewGateway{Name: "shop", Region: "eu"}, Reason: "testing"}))
+	if err := s.docs.RemoveLeaf(ctx, resource.KindApiGateway, id); err != nil {
+		t.Fatal(err)
+	}
 	ok(c.RemoveOrphan(ctx, "Database", id, "testing"))
 }
 

@@ -27,6 +27,12 @@ func (c *Client) CreateGateway(ctx context.Context, in NewGateway, opts ...CallO
 	return call[Gateway](ctx, c, http.MethodPost, in, opts, v1, gateways)
 }
 
+// AdoptGateway makes the document of a gateway anew whose document is lost, and
+// takes on what is left of it. It is for operators.
+func (c *Client) AdoptGateway(ctx context.Context, id string, in Adoption, opts ...CallOption) (*Gateway, error) {
+	return call[Gateway](ctx, c, http.MethodPost, in, opts, v1, gateways, id, "adopt")
+}
+
 // GetGateway reads a gateway.
 func (c *Client) GetGateway(ctx context.Context, id string, opts ...CallOption) (*Gateway, error) {
 	return get[Gateway](ctx, c, opts, v1, gateways, id)

@@ -16,6 +16,14 @@ type NewGateway struct {
 	Tenant string `json:"tenant,omitempty"`
 }
 
+// Adoption is a gateway whose document is lost: what it should be, and why it is
+// taken up again.
+type Adoption struct {
+	NewGateway
+
+	Reason string `json:"reason"`
+}
+
 // GatewayChange is what is to change of a gateway; nil fields stay as they are.
 type GatewayChange struct {
 	State   *engine.State  `json:"state,omitempty"`
