@@ -17,8 +17,8 @@ TEST_FLAGS ?= -race -count=1 -timeout=30m
 
 # Their flags: -help lists them.
 DEMO_FLAGS  ?=
-BENCH_FLAGS ?= -out dist/bench
-CHAOS_FLAGS ?=
+BENCH_FLAGS ?= -out docs/benchmarks
+CHAOS_FLAGS ?= -report docs/reliability.md
 
 # The stack of `make stack` and `make demo`.
 STACK ?= default
@@ -38,6 +38,7 @@ test: vet lint ## Everything: vet, lint, and all tests on a stack of their own, 
 	go test -count=1 -timeout=20m ./pkg/engine/enginetest
 	docs/model/check.sh short
 	scripts/with-stack test go test $(TEST_FLAGS) ./...
+	$(MAKE) chaos CHAOS_FLAGS=-short
 
 ##@ While working
 
@@ -56,7 +57,7 @@ bench: ## Measure the engine on a stack of its own, against the raw database and
 	scripts/with-stack bench bin/bench $(BENCH_FLAGS)
 
 .PHONY: chaos
-chaos: ## Hurt replicas and servers in every way we know, and check a record of every call
+chaos: ## Hurt replicas and servers for half an hour in every way we know, and check every call; -short takes two minutes
 	go build -o bin/chaos ./tools/chaos
 	bin/chaos $(CHAOS_FLAGS)
 
