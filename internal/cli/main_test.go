@@ -187,3 +187,24 @@ func golden(t *testing.T, name, got string) {
 		t.Errorf("differs from %s (%v); got:\n%s", path, err, got)
 	}
 }
+
+// refusal is a command line that is refused, and what is said of it on standard
+// error; on standard output there is nothing.
+type refusal struct {
+	line string
+	code cli.Code
+	says string
+}
+
+func (w *world) refuses(all []refusal) {
+	w.t.Helper()
+	for _, c := range all {
+		out, errs, code := w.lockstep(strings.Fields(c.line)...)
+		if code != c.code || !strings.HasPrefix(errs, "lockstep: "+c.says) {
+			w.t.Errorf("lockstep %s: exit code %d, want %d:\n got %s want lockstep: %s", c.line, code, c.code, errs, c.says)
+		}
+		if out != "" {
+			w.t.Errorf("lockstep %s: printed %s", c.line, out)
+		}
+	}
+}

@@ -14,11 +14,7 @@ import (
 func TestMistakes(t *testing.T) {
 	w := start(t)
 	w.story()
-	for _, c := range []struct {
-		line string
-		code cli.Code
-		says string
-	}{
+	w.refuses([]refusal{
 		{"get", cli.Usage, "wrong number of arguments (0): use `lockstep get KIND [ID] [flags]`"},
 		{"frobnicate", cli.Usage, `"frobnicate" is not a command of ` + "`lockstep`: see `lockstep --help`"},
 		{"creat gateway x", cli.Usage, `"creat" is not a command of ` + "`lockstep`: did you mean \"create\"?"},
@@ -65,15 +61,7 @@ func TestMistakes(t *testing.T) {
 		{"get gateways --server http://127.0.0.1:1", cli.Unreachable, "http://127.0.0.1:1 does not answer"},
 		{"get gateways --context nosuch", cli.Usage, `there is no context "nosuch": there are none yet`},
 		{"get gateways --server http://x --context y", cli.Usage, "--server and --context both name a server"},
-	} {
-		out, errs, code := w.lockstep(strings.Fields(c.line)...)
-		if code != c.code || !strings.HasPrefix(errs, "lockstep: "+c.says) {
-			t.Errorf("lockstep %s: exit code %d, want %d:\n got %s want lockstep: %s", c.line, code, c.code, errs, c.says)
-		}
-		if out != "" {
-			t.Errorf("lockstep %s: printed %s", c.line, out)
-		}
-	}
+	})
 }
 
 // Who has no token, or not the right one, is told so.

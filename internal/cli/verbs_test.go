@@ -49,11 +49,7 @@ func TestVerbs(t *testing.T) {
 			t.Errorf("the events do not show %q:\n%s", want, events)
 		}
 	}
-	for _, c := range []struct {
-		line string
-		code cli.Code
-		says string
-	}{
+	w.refuses([]refusal{
 		{"pause gateway vn8ofl", cli.Usage, "--reason is missing: why; it is noted on the document"},
 		{"resume gateway vn8ofl --reason because", cli.Refused, "ApiGateway vn8ofl is not paused"},
 		{"retry database vn8ofl --reason because", cli.Refused, "Database has no task service"},
@@ -65,28 +61,14 @@ func TestVerbs(t *testing.T) {
 		{"delete stage vn8ofl-dev --orphan", cli.Usage, "--orphan: --reason is missing"},
 		{"rollback function vn8ofl-hello", cli.Usage, "--to: 0: name the version to go back to, such as 1"},
 		{"events stage vn8ofl", cli.Usage, "events are a gateway's"},
-	} {
-		_, errs, code := w.lockstep(strings.Fields(c.line)...)
-		if code != c.code || !strings.HasPrefix(errs, "lockstep: "+c.says) {
-			t.Errorf("lockstep %s: exit code %d, want %d: %s", c.line, code, c.code, errs)
-		}
-	}
+	})
 	w.put(resource.KindEnvironment, "gone00-dev", "Active", "Created", nil)
-	for _, c := range []struct {
-		line string
-		code cli.Code
-		says string
-	}{
+	w.refuses([]refusal{
 		{"adopt gateway gone00 --region eu --name shop", cli.Usage, "--reason is missing"},
 		{"adopt gateway gone00 --reason because", cli.Usage, "--name is missing"},
 		{"adopt gateway nosuch --region eu --name shop --reason because", cli.NotFound, "nothing is left of a gateway nosuch in region eu"},
 		{"adopt gateway vn8ofl --region eu --name shop --reason because", cli.Refused, "ApiGateway vn8ofl exists already"},
-	} {
-		_, errs, code := w.lockstep(strings.Fields(c.line)...)
-		if code != c.code || !strings.HasPrefix(errs, "lockstep: "+c.says) {
-			t.Errorf("lockstep %s: exit code %d, want %d: %s", c.line, code, c.code, errs)
-		}
-	}
+	})
 	w.must("delete", "environment", "gone00-dev", "--orphan", "--reason", "left by a crash")
 	if _, _, code := w.lockstep("get", "environment", "gone00-dev"); code != cli.NotFound {
 		t.Errorf("the orphan is still there: exit code %d", code)
@@ -110,21 +92,12 @@ func TestPauseOfAKind(t *testing.T) {
 	if out := w.must("resume", "gateway", "--reason", "it was moved", "-o", "json"); strings.Contains(out, "paused") {
 		t.Errorf("resumed: %s", out)
 	}
-	for _, c := range []struct {
-		line string
-		code cli.Code
-		says string
-	}{
+	w.refuses([]refusal{
 		{"resume gateways --reason because", cli.Refused, "ApiGateway is not paused"},
 		{"pause databases --reason because", cli.Refused, "Database has no task service"},
 		{"pause gateways", cli.Usage, "--reason is missing"},
 		{"pause pods --reason because", cli.Usage, `"pods" is not a kind`},
-	} {
-		_, errs, code := w.lockstep(strings.Fields(c.line)...)
-		if code != c.code || !strings.HasPrefix(errs, "lockstep: "+c.says) {
-			t.Errorf("lockstep %s: exit code %d, want %d: %s", c.line, code, c.code, errs)
-		}
-	}
+	})
 }
 
 func TestKeysAndVersions(t *testing.T) {
