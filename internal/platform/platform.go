@@ -50,8 +50,9 @@ type Platform struct {
 	alongside []func(ctx context.Context)
 	log       *zap.Logger
 
-	// What Ready goes by: Run was asked to end; a region was reached.
-	ending, reached atomic.Bool
+	// What Ready goes by: the indexes are there; a region was reached; Run was
+	// asked to end.
+	prepared, reached, ending atomic.Bool
 }
 
 // New makes the drivers of the regions and the kinds' task services. It does
@@ -167,6 +168,7 @@ func (p *Platform) Run(ctx context.Context) error {
 	if err := p.prepare(ctx); err != nil {
 		return nil //nolint:nilerr // it fails only when ctx has ended
 	}
+	p.prepared.Store(true)
 	var wg sync.WaitGroup
 	for _, r := range p.regions {
 		wg.Go(func() { p.watch(ctx, r) })

@@ -96,6 +96,12 @@ type Meta struct {
 
 	CreatedAt time.Time `bson:"createdAt,omitempty" json:"createdAt,omitzero"`
 	UpdatedAt time.Time `bson:"updatedAt,omitempty" json:"updatedAt,omitzero"`
+
+	// Unreadable is set by a store on a document that it has claimed and cannot
+	// read, because somebody has written into a field what it does not hold. No
+	// step runs: the claim ends with this error, and it is tried again. It is
+	// not stored.
+	Unreadable error `bson:"-" json:"-"`
 }
 
 // Lifecycle makes every struct that embeds Meta a [Document].

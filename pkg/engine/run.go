@@ -20,6 +20,10 @@ const maxMessage = 1 << 10
 // more may be written.
 func (s *Service[D]) work(c *claim[D]) (Change, bool) {
 	m := c.doc.Lifecycle()
+	if m.Unreadable != nil {
+		s.log.Warn("document cannot be read", slog.String("id", m.ID), slog.Any("error", m.Unreadable))
+		return s.failure(m, "read", m.Unreadable), true
+	}
 	ctx := WithClaim(c.ctx, &Claim{
 		Ref:    c.ref,
 		update: func(ctx context.Context, f map[string]any) error { return s.store.Update(ctx, c.ref, f) },

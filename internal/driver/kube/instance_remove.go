@@ -30,21 +30,20 @@ func (c *Client) RemoveInstance(ctx context.Context, owner resource.Owner) (wait
 		return "deployment: terminating", nil
 	case !gone:
 		return fmt.Sprintf("deployment: terminating, %s left", count(int32(len(left)), "pod")), nil
+	}
+	// If it was deleted by other means than ours, they did not wait for its
+	// pods, or left them; and a ReplicaSet without pods may make some yet.
+	sets, err := c.removeStrays(ctx, owner, replicaSets, everyStray)
+	switch {
+	case err != nil:
+		return "", err
+	case sets > 0:
+		return fmt.Sprintf("instance: %s and %s left", count(int32(sets), "replica set"), count(int32(len(left)), "pod")), nil
 	case len(left) == 0:
 		return "", nil
 	}
-	// The Deployment was deleted by other means than ours, which did not wait
-	// for its pods, or left them.
-	sets, err := c.removeStrays(ctx, owner, replicaSets, everyStray)
-	if err != nil {
-		return "", err
-	}
-	if sets == 0 {
-		if _, err := c.removeStrays(ctx, owner, pods, everyStray); err != nil {
-			return "", err
-		}
-	}
-	return fmt.Sprintf("instance: %s left", count(int32(len(left)), "pod")), nil
+	_, err = c.removeStrays(ctx, owner, pods, everyStray)
+	return fmt.Sprintf("instance: %s left", count(int32(len(left)), "pod")), err
 }
 
 // removeStrays deletes what is left of a Deployment that is gone and would stay

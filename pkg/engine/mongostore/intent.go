@@ -64,7 +64,9 @@ func (s *Store[D]) Get(ctx context.Context, id string) (D, error) {
 	return doc, nil
 }
 
-// Find reads the documents that match a filter.
+// Find reads the documents that match a filter. It fails if one of them cannot
+// be read, and names it: none is left out in silence. Only those whose _id is
+// not a text do not count.
 func (s *Store[D]) Find(ctx context.Context, filter any, opts ...options.Lister[options.FindOptions]) ([]D, error) {
 	var docs []D
 	err := retried(ctx, func() error {
@@ -73,7 +75,11 @@ func (s *Store[D]) Find(ctx context.Context, filter any, opts ...options.Lister[
 			return err
 		}
 		docs = nil
-		return cursor.All(ctx, &docs)
+		return each(ctx, cursor, func(id string, raw bson.Raw) error {
+			doc, err := decode[D](id, raw)
+			docs = append(docs, doc)
+			return err
+		})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("find %s: %w", s.coll.Name(), err)

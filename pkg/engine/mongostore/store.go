@@ -73,12 +73,11 @@ func (s *Store[D]) ids(ctx context.Context, filter bson.D, opts *options.FindOpt
 		if err != nil {
 			return err
 		}
-		defer cursor.Close(ctx) //nolint:errcheck // what matters is in Err
 		ids = nil
-		for cursor.Next(ctx) {
-			ids = append(ids, cursor.Current.Lookup("_id").StringValue())
-		}
-		return cursor.Err()
+		return each(ctx, cursor, func(id string, _ bson.Raw) error {
+			ids = append(ids, id)
+			return nil
+		})
 	})
 	return ids, err
 }
@@ -111,15 +110,32 @@ func (s *Store[D]) claim(ctx context.Context, req engine.ClaimRequest) ([]D, err
 	if err != nil || taken == 0 {
 		return nil, err
 	}
-	return s.Find(ctx, bson.D{{Key: "_id", Value: in(req.IDs)}, {Key: "lockBatch", Value: req.Batch}},
-		options.Find().SetBatchSize(oneAnswer))
+	return s.claimed(ctx, req)
+}
+
+// claimed reads the documents that a claim has locked.
+func (s *Store[D]) claimed(ctx context.Context, req engine.ClaimRequest) (docs []D, err error) {
+	filter := bson.D{{Key: "_id", Value: in(req.IDs)}, {Key: "lockBatch", Value: req.Batch}}
+	err = retried(ctx, func() error {
+		cursor, err := s.coll.Find(ctx, filter, options.Find().SetBatchSize(oneAnswer))
+		if err != nil {
+			return err
+		}
+		docs = nil
+		return each(ctx, cursor, func(id string, raw bson.Raw) error {
+			docs = append(docs, decodeClaimed[D](id, raw))
+			return nil
+		})
+	})
+	return docs, err
 }
 
 func (s *Store[D]) claimOne(ctx context.Context, req engine.ClaimRequest) ([]D, error) {
-	doc := newDocument[D]()
-	err := retried(ctx, func() error {
-		return s.coll.FindOneAndUpdate(ctx, claimFilter(req), claimPipeline(req),
-			options.FindOneAndUpdate().SetReturnDocument(options.After)).Decode(doc)
+	var raw bson.Raw
+	err := retried(ctx, func() (err error) {
+		raw, err = s.coll.FindOneAndUpdate(ctx, claimFilter(req), claimPipeline(req),
+			options.FindOneAndUpdate().SetReturnDocument(options.After)).Raw()
+		return err
 	})
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return nil, nil
@@ -127,7 +143,7 @@ func (s *Store[D]) claimOne(ctx context.Context, req engine.ClaimRequest) ([]D, 
 	if err != nil {
 		return nil, err
 	}
-	return []D{doc}, nil
+	return []D{decodeClaimed[D](req.IDs[0], raw)}, nil
 }
 
 // Update implements [engine.Store].
