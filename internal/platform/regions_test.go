@@ -67,9 +67,12 @@ func TestReady(t *testing.T) {
 	w.region.Kubeconfig = kubeconfig
 	line.Cut()
 	r := w.replica("r")
-	if err := r.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), `region "eu"`) {
-		t.Errorf("ready: %v, want it to name region eu", err)
-	}
+	await(t, "the replica to say that it reaches no region", func() error {
+		if err := r.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), `region "eu"`) {
+			return fmt.Errorf("ready: %w", err)
+		}
+		return nil
+	})
 	line.Mend()
 	await(t, "the replica to be ready", func() error { return r.Ready(t.Context()) })
 	line.Cut()

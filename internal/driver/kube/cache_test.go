@@ -2,9 +2,12 @@ package kube_test
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/lockstep-io/lockstep/internal/driver/drivertest"
 	"github.com/lockstep-io/lockstep/internal/driver/kube"
@@ -122,10 +125,16 @@ func TestReadyWithAWatch(t *testing.T) {
 		if _, err := c.EnsureInstance(t.Context(), drivertest.Gateway(id, 1), gw, settings); err != nil {
 			t.Fatal(err)
 		}
-		if waiting, err := c.InstanceReady(t.Context(), gw, settings); waiting == "" || err != nil {
-			t.Errorf("ready at once after an update: %v", err)
-		}
 		drivertest.Eventually(t, func() (string, error) { return c.InstanceReady(t.Context(), gw, settings) })
+		// Nothing else changes it: as it is now it was when it was ready.
+		live := drivertest.Live(t, deploymentRef(id))
+		observed, _, _ := unstructured.NestedInt64(live.Object, "status", "observedGeneration")
+		updated, _, _ := unstructured.NestedInt64(live.Object, "status", "updatedReplicas")
+		revision, _, _ := unstructured.NestedString(live.Object, "spec", "template", "metadata", "annotations", kube.AnnotationRevision)
+		if observed != live.GetGeneration() || updated != 2 || revision != strconv.FormatInt(gw.Revision, 10) {
+			t.Errorf("ready with generation %d of %d observed, %d pods updated, revision %s, want 2 pods of revision %d",
+				observed, live.GetGeneration(), updated, revision, gw.Revision)
+		}
 	}
 }
 
