@@ -21,10 +21,10 @@ FROM scratch
 # Certificates for MongoDB, API servers and issuers; time zones for the schedules of triggers.
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
 COPY --from=build /usr/local/go/lib/time/zoneinfo.zip /zoneinfo.zip
-COPY --from=build /out/lockstep /lockstep
+COPY --from=build /out/lockstep /usr/local/bin/lockstep
 ENV ZONEINFO=/zoneinfo.zip
 # A number, so that Kubernetes can see that it is not root.
 USER 65532:65532
 EXPOSE 8080
-ENTRYPOINT ["/lockstep"]
+ENTRYPOINT ["lockstep"]
 CMD ["serve"]

@@ -33,7 +33,7 @@ demo: build ## Real servers, three replicas, two gateways through their whole li
 	scripts/with-stack --keep $(STACK) bash -c 'exec bin/demo -mongosh "$${MONGOSH:-mongosh}" $(DEMO_FLAGS)'
 
 .PHONY: test
-test: vet lint ## Everything: vet, lint, and all tests on a stack of their own, with the race detector
+test: vet lint ## Everything: vet, lint, the model, all tests on a stack of their own, and a short form of chaos
 	scripts/need gcc='gcc libc6-dev'
 	go test -count=1 -timeout=20m ./pkg/engine/enginetest
 	docs/model/check.sh short
@@ -45,6 +45,10 @@ test: vet lint ## Everything: vet, lint, and all tests on a stack of their own, 
 .PHONY: build
 build: ## Build bin/lockstep
 	CGO_ENABLED=0 go build -ldflags '$(LDFLAGS)' -o bin/lockstep ./cmd/lockstep
+
+.PHONY: run
+run: build ## One replica on the local stack, in the foreground, to try things out
+	scripts/with-stack --keep $(STACK) scripts/serve-here
 
 .PHONY: test-only
 test-only: ## Test PKG (all), RUN (all) on the stack that is up, and leave it up

@@ -130,8 +130,9 @@ type Route struct {
 	Function string `bson:"function" json:"function"`
 }
 
-// CronTrigger calls a function on a schedule. It is Inactive while its gateway
-// is stopped. The document's _id is "<gatewayId>-<name>".
+// CronTrigger is a function's schedule. It is Inactive while its gateway is
+// stopped. So far it is kept, and follows its gateway: nothing calls the function
+// yet. The document's _id is "<gatewayId>-<name>".
 type CronTrigger struct {
 	engine.Meta `bson:",inline"`
 	Audited     `bson:",inline"`

@@ -77,6 +77,9 @@ func (s *Service[D]) resync(ctx context.Context, c *claim[D], rest *Settled[D]) 
 	for i := range rest.Steps {
 		end, ended, ok := s.step(ctx, c, &rest.Steps[i])
 		if !ok || ended {
+			// It was as wanted before: what is refused now may be taken again
+			// without anybody changing their mind, as when a policy was wrong.
+			end.Terminal = false
 			return end, ok
 		}
 	}
