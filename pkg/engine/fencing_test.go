@@ -55,7 +55,8 @@ func TestZombieCannotWrite(t *testing.T) {
 				}
 				late := &lateStore{Store: w.store, kind: kind, by: lockTimeout + 10*tick}
 				defer late.flights.Wait()
-				w.runOn(late, "old", old)
+				// It claims once, by a hint, and not again where its claim is given back.
+				w.runOn(late, "old", old, func(o *engine.Options) { o.Interval = 1000 * lockTimeout }).Hint("a")
 				w.pass(2 * tick)
 				w.run("new", things(takes("work", 3*lockTimeout), takes("more", 0)),
 					func(o *engine.Options) { o.Interval = tick / 10 })
