@@ -1,8 +1,12 @@
 package e2e_test
 
 import (
+	"bufio"
 	"errors"
+	"io"
 	"net/http"
+	"net/http/httptrace"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -133,4 +137,61 @@ func TestGraceIsOver(t *testing.T) {
 	w.region = direct
 	w.ready("next")
 	w.reaches(resource.Running, resource.PhaseStarted, id, late)
+}
+
+// A replica that is asked to end lets go of its clients in order: waits that
+// are open are told to wait again, elsewhere, and watches end as those do that
+// have nothing more to show. It need not wait for either, though a gateway is
+// not done.
+//
+// With an API that is not told of the end both are cut off after the server's
+// patience, without a word: seen to fail.
+func TestShutdownEndsWaitsAndWatches(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := w.ready("replica")
+	id := r.create()
+
+	watching, err := client.Get(r.url + "/v1/api-gateways/" + id + "/watch")
+	must(t, err)
+	defer watching.Body.Close()
+	events := bufio.NewReader(watching.Body)
+	if first, err := events.ReadString('\n'); err != nil || first != "event: document\n" {
+		t.Fatalf("the watch begins with %q, %v", first, err)
+	}
+	type answer struct {
+		status int
+		body   []byte
+		err    error
+	}
+	waited := make(chan answer, 1)
+	asked := make(chan struct{})
+	trace := &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { close(asked) }}
+	request, err := http.NewRequestWithContext(httptrace.WithClientTrace(t.Context(), trace), http.MethodGet,
+		r.url+"/v1/api-gateways/"+id+"?wait=gone&timeout=10m", http.NoBody)
+	must(t, err)
+	go func() {
+		response, err := client.Do(request)
+		if err != nil {
+			waited <- answer{err: err}
+			return
+		}
+		defer response.Body.Close()
+		body, err := io.ReadAll(response.Body)
+		waited <- answer{response.StatusCode, body, err}
+	}()
+	<-asked
+	// What was asked first is answered first, or is being looked at by then.
+	must(t, r.probe("/v1/api-gateways/"+id, http.StatusOK))
+
+	r.signal(syscall.SIGTERM)
+	if got := <-waited; got.err != nil || got.status != http.StatusServiceUnavailable || !strings.Contains(string(got.body), "wait again") {
+		t.Errorf("the wait: %d %s, %v", got.status, got.body, got.err)
+	}
+	if _, err := io.Copy(io.Discard, events); err != nil {
+		t.Errorf("the watch was cut off: %v", err)
+	}
+	if code := r.ends(); code != 0 {
+		t.Errorf("exit code %d: %s", code, tail(r.logged(), 10))
+	}
 }

@@ -95,15 +95,19 @@ func serve(ctx context.Context, cfg config.Config) error {
 		return err
 	}
 	run.Alongside(sweeping)
-	handler, err := newHandler(cfg, docs, run, members, telemetry.Handler(registry), log)
+	handler, err := newHandler(ctx, cfg, docs, run, members, telemetry.Handler(registry), log)
 	if err != nil {
 		return err
 	}
 	return runBoth(ctx, cfg, handler, run, log)
 }
 
+// newHandler makes the API. What of it lasts (waits and watches) ends with ctx,
+// as the task services do: the server could not be shut down in order with
+// requests that take minutes.
 func newHandler(
-	cfg config.Config, docs *documents.Documents, run *platform.Platform, members *shard.Members, metrics http.Handler, log *zap.Logger,
+	ctx context.Context, cfg config.Config, docs *documents.Documents, run *platform.Platform,
+	members *shard.Members, metrics http.Handler, log *zap.Logger,
 ) (http.Handler, error) {
 	auth, err := authenticator(cfg.Auth, run)
 	if err != nil {
@@ -116,6 +120,7 @@ func newHandler(
 	return api.New(api.Config{
 		Documents: docs, Regions: regions, Explain: explainers(run), Diagrams: run.Diagrams(), Objects: objects(run),
 		Shards: shards(cfg.Replica, members), Ready: run.Ready, Metrics: metrics, Auth: auth, Log: log, Version: version,
+		Done: ctx.Done(),
 	})
 }
 
