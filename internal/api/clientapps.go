@@ -173,7 +173,7 @@ func (a *api) changeClientApp(ctx context.Context, in *changeClientAppInput) (*c
 }
 
 // rotateKey counts up from what was read, so that one request asks for one new
-// key, whoever else asks.
+// key, whoever else asks, and however often it is repeated with its key.
 func (a *api) rotateKey(ctx context.Context, in *rotateKeyInput) (*clientAppOutput, error) {
 	if _, err := a.livingGateway(ctx, in.GatewayID); err != nil {
 		return nil, err
@@ -190,7 +190,13 @@ func (a *api) countKey(ctx context.Context, in *rotateKeyInput) (*resource.Clien
 	if err != nil {
 		return nil, err
 	}
+	if _, is := counted(ctx, app.KeyRevision); is {
+		return app, nil
+	}
 	if err := in.check(resource.KindClientApp, &app.Meta); err != nil {
+		return nil, err
+	}
+	if err := a.aim(ctx, app.KeyRevision+1); err != nil {
 		return nil, err
 	}
 	return a.clientApps.change(ctx, in.id(), mongostore.Intent{

@@ -2,13 +2,16 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-chi/chi/v5/middleware"
 	"go.uber.org/zap"
@@ -58,7 +61,7 @@ func (a *api) repeat(next http.Handler) http.Handler {
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		caller := callerOf(r.Context())
 		id := digest(caller.Tenant, caller.Name, r.URL.Path, key)
-		record, mine, err := a.docs.BeginRequest(r.Context(), id, digest(r.URL.RawQuery, string(body)), 2*a.Timeout)
+		record, mine, err := a.docs.BeginRequest(r.Context(), id, digest(r.URL.RawQuery, string(body)), a.repeatLease(r))
 		switch {
 		case err != nil:
 			writeProblem(w, a.problem(r.Context(), "repeat", err))
@@ -72,6 +75,14 @@ func (a *api) repeat(next http.Handler) http.Handler {
 			replay(w, record)
 		}
 	})
+}
+
+// repeatLease is how long a request may take before another replica takes it to
+// be given up: longer than it has, with the wait that it asks for.
+func (a *api) repeatLease(r *http.Request) time.Duration {
+	query := r.URL.Query()
+	wait := WaitParams{Wait: query.Get("wait"), Timeout: cmp.Or(query.Get("timeout"), defaultWait)}
+	return 2*a.Timeout + min(max(wait.extra(), 0), maxWait)
 }
 
 // answerOnce answers a request and keeps the answer if something was made.
@@ -132,4 +143,28 @@ func (a *api) newGatewayID(ctx context.Context) (id string, again bool, err erro
 		return id, false, err
 	}
 	return id, false, a.docs.AimRequest(ctx, record.ID, id)
+}
+
+// aim records which number a request is about to count up to. A request that is
+// repeated, because its answer was lost or its wait was too short, finds by it
+// that it has counted already.
+func (a *api) aim(ctx context.Context, number int64) error {
+	record := repeatOf(ctx)
+	if record == nil {
+		return nil
+	}
+	return a.docs.AimRequest(ctx, record.ID, strconv.FormatInt(number, 10))
+}
+
+// counted reports whether the request is a repetition of one that was about to
+// count up to a number which has been reached since. If it was somebody else
+// who counted, that was after the request was first made, and what was to be
+// replaced is replaced.
+func counted(ctx context.Context, present int64) (aim int64, is bool) {
+	record := repeatOf(ctx)
+	if record == nil || !record.Again {
+		return 0, false
+	}
+	aim, err := strconv.ParseInt(record.Target, 10, 64)
+	return aim, err == nil && present >= aim
 }

@@ -134,11 +134,17 @@ func (a *api) supersede(
 		if err != nil {
 			return nil, err
 		}
-		if err := match.check(resource.KindCloudFunction, &fn.Meta); err != nil {
+		runtime, code, err := next(fn)
+		if superseded(ctx, fn, code, err) {
+			return fn, nil
+		}
+		if changed := match.check(resource.KindCloudFunction, &fn.Meta); changed != nil {
+			return nil, changed
+		}
+		if err != nil {
 			return nil, err
 		}
-		runtime, code, err := next(fn)
-		if err != nil {
+		if err := a.aim(ctx, fn.Version+1); err != nil {
 			return nil, err
 		}
 		now, err := a.functions.Now(ctx)
@@ -149,4 +155,17 @@ func (a *api) supersede(
 			"version": fn.Version + 1, "runtime": runtime, "code": code, "versions": fn.Superseded(now),
 		}})
 	})
+}
+
+// superseded reports whether the request is a repetition of one that has given
+// the function its code already. The code of the version tells it from one that
+// somebody else has made; where there is nothing left to compare, that is
+// because of what was made since.
+func superseded(ctx context.Context, fn *resource.CloudFunction, code string, unknown error) bool {
+	aim, is := counted(ctx, fn.Version)
+	if !is {
+		return false
+	}
+	made, kept := fn.At(aim)
+	return !kept || unknown != nil || made.Code == code
 }

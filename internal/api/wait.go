@@ -22,9 +22,10 @@ type WaitParams struct {
 
 // Bounds of a wait, and of the pauses between looks.
 const (
-	maxWait   = 10 * time.Minute
-	firstLook = 50 * time.Millisecond
-	lastLook  = time.Second
+	maxWait     = 10 * time.Minute
+	defaultWait = "30s" // as the parameter's tag says
+	firstLook   = 50 * time.Millisecond
+	lastLook    = time.Second
 )
 
 // Resolve checks the timeout.
