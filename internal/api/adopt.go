@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/lockstep-io/lockstep/internal/resource"
 	"github.com/lockstep-io/lockstep/pkg/engine/mongostore"
@@ -26,7 +28,7 @@ func (a *api) adoptionRoutes() {
 		method: http.MethodPost, path: gatewaysPath + "/{gatewayId}/adopt", id: "adoptGateway", tag: tagGateways, role: Admin,
 		status: http.StatusCreated, summary: "Make the document of a gateway anew whose document is lost",
 		description: "For operators. What is left of the gateway (documents beneath it, objects in its cluster, its database and user) is taken on, " +
-			"and what is missing is made. Refused where nothing is left. Settings that the lost document had are to be given again.",
+			"and what is missing is made. Refused where nothing is left, and with another region than that of the documents. Settings that the lost document had are to be given again.",
 	}, a.adoptGateway)
 }
 
@@ -65,11 +67,15 @@ func (a *api) adoptGateway(ctx context.Context, in *adoptGatewayInput) (*documen
 }
 
 // somethingLeft is an error unless there are documents or objects of the
-// gateway: an id that was mistyped must not become a gateway.
+// gateway, where it is said to be: an id that was mistyped must not become a
+// gateway, and steps that look in another region would make all of it anew.
 func (a *api) somethingLeft(ctx context.Context, gw *resource.ApiGateway) error {
-	_, err := a.family(ctx, gw.ID)
+	left, err := a.family(ctx, gw.ID)
 	var p *Problem
-	if err == nil || !errors.As(err, &p) || p.Code != CodeNotFound {
+	switch {
+	case err == nil && left.gateway == nil:
+		return a.sameRegion(ctx, gw)
+	case err == nil || !errors.As(err, &p) || p.Code != CodeNotFound:
 		return err
 	}
 	if a.Objects != nil {
@@ -79,4 +85,13 @@ func (a *api) somethingLeft(ctx context.Context, gw *resource.ApiGateway) error 
 		}
 	}
 	return missing(mongostore.ErrNotFound, "nothing is left of a gateway %s in region %s: check the id and the region, or make a new gateway", gw.ID, gw.Region)
+}
+
+// sameRegion refuses a region that is not that of the documents that are left.
+func (a *api) sameRegion(ctx context.Context, gw *resource.ApiGateway) error {
+	theirs, err := a.docs.RegionsOf(ctx, gw.ID)
+	if err != nil || len(theirs) == 0 || slices.Contains(theirs, gw.Region) {
+		return err
+	}
+	return invalid("body.region", gw.Region, "what is left of gateway %s is in region %s: adopt it there", gw.ID, strings.Join(theirs, ", "))
 }

@@ -37,6 +37,10 @@ func TestAdopt(t *testing.T) {
 		t.Errorf("mistyped: %s", p.Detail)
 	}
 	adopt(lost.ID, "region", "mars").problem(http.StatusUnprocessableEntity, api.CodeValidation)
+	if p := adopt(lost.ID, "region", "us").problem(http.StatusUnprocessableEntity, api.CodeValidation); len(p.Errors) != 1 ||
+		p.Errors[0].Location != "body.region" || !strings.Contains(p.Detail, "is in region eu") {
+		t.Errorf("another region than that of what is left: %s", p.Detail)
+	}
 	adopt(lost.ID, "reason", "").problem(http.StatusUnprocessableEntity, api.CodeValidation)
 	adopt(lost.ID, "name", "Shop!").problem(http.StatusUnprocessableEntity, api.CodeValidation)
 	for _, id := range []string{lost.ID, "xuz4c6"} {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/lockstep-io/lockstep/internal/resource"
 	"github.com/lockstep-io/lockstep/pkg/engine"
@@ -52,6 +54,33 @@ func (d *Documents) Left(ctx context.Context, kind resource.Kind, gatewayID stri
 		return nil, err
 	}
 	return store.Find(ctx, bson.D{{Key: "gatewayId", Value: gatewayID}})
+}
+
+// placed is what of a document says where it lives.
+type placed struct {
+	engine.Meta `bson:",inline"`
+
+	Region string `bson:"region"`
+}
+
+// RegionsOf returns the regions, sorted, that the documents beneath a gateway
+// say they live in: one, unless somebody has written to them by hand, and none
+// if those that are left do not say.
+func (d *Documents) RegionsOf(ctx context.Context, gatewayID string) ([]string, error) {
+	var regions []string
+	for _, kind := range resource.Kinds[1:] {
+		docs, err := d.placed[kind].Find(ctx,
+			bson.D{{Key: "gatewayId", Value: gatewayID}, {Key: "region", Value: bson.D{{Key: "$gt", Value: ""}}}},
+			options.Find().SetProjection(bson.D{{Key: "region", Value: 1}}))
+		if err != nil {
+			return nil, err
+		}
+		for _, doc := range docs {
+			regions = append(regions, doc.Region)
+		}
+	}
+	slices.Sort(regions)
+	return slices.Compact(regions), nil
 }
 
 // RemoveLeaf removes a gateway's documents of a kind that has no task service:

@@ -30,6 +30,7 @@ type Documents struct {
 	CronTriggers   *mongostore.Store[*resource.CronTrigger]
 
 	headers  map[resource.Kind]*mongostore.Store[*resource.Header]
+	placed   map[resource.Kind]*mongostore.Store[*placed]
 	reserved *mongo.Collection
 	requests *mongo.Collection
 	paused   *mongo.Collection
@@ -49,6 +50,7 @@ func Open(db *mongo.Database) *Documents {
 		Stages:         open[*resource.Stage](db, resource.KindStage),
 		CronTriggers:   open[*resource.CronTrigger](db, resource.KindCronTrigger),
 		headers:        map[resource.Kind]*mongostore.Store[*resource.Header]{},
+		placed:         map[resource.Kind]*mongostore.Store[*placed]{},
 		reserved:       db.Collection("ReservedId"),
 		requests:       db.Collection("Request"),
 		paused:         db.Collection("Pause"),
@@ -56,6 +58,7 @@ func Open(db *mongo.Database) *Documents {
 	}
 	for _, kind := range resource.Kinds {
 		d.headers[kind] = open[*resource.Header](db, kind)
+		d.placed[kind] = open[*placed](db, kind)
 	}
 	return d
 }
