@@ -37,12 +37,11 @@ func explainers(run *platform.Platform) map[resource.Kind]api.Explainer {
 
 func objects(run *platform.Platform) api.ObjectLister {
 	return func(ctx context.Context, region, gatewayID string) ([]api.Object, error) {
-		refs, err := run.Objects(ctx, region, gatewayID)
-		list := make([]api.Object, len(refs))
-		for i, ref := range refs {
+		found, err := run.Objects(ctx, region, gatewayID)
+		list := make([]api.Object, len(found))
+		for i, o := range found {
 			list[i] = api.Object{
-				Kind: ref.Type.Kind, Namespace: ref.Namespace, Name: ref.Name, Status: ref.Status,
-				OwnerKind: ref.OwnerKind, OwnerID: ref.OwnerID,
+				Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Status: o.Status, OwnerKind: o.OwnerKind, OwnerID: o.OwnerID,
 			}
 		}
 		return list, err

@@ -79,8 +79,11 @@ func (a *api) somethingLeft(ctx context.Context, gw *resource.ApiGateway) error 
 		return err
 	}
 	if a.Objects != nil {
-		objects, err := a.Objects(ctx, gw.Region, gw.ID)
-		if err != nil || len(objects) > 0 {
+		objects, err := a.objects(ctx, gw.Region, gw.ID)
+		if len(objects) > 0 {
+			return nil // of whatever else there may be
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -2,6 +2,9 @@ package api_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -167,4 +170,42 @@ func TestTree(t *testing.T) {
 		}
 	}
 	t.Fatal("no environment staging")
+}
+
+// away is an error of something that cannot be reached.
+type away struct{ error }
+
+func (away) Away() string { return "the cluster of region eu" }
+
+// A region that cannot be reached is said to be so, and is neither the service's
+// fault nor its database's. A tree shows what is known without it; nothing is
+// adopted while nobody knows what there is.
+func TestRegionIsAway(t *testing.T) {
+	var found []api.Object
+	for _, err := range []error{
+		away{errors.New("connect: connection refused")}, fmt.Errorf("list: %w", away{context.DeadlineExceeded}),
+		errors.Join(away{context.DeadlineExceeded}, errors.New("no such region")),
+	} {
+		s := start(t, func(c *api.Config) {
+			c.Objects = func(context.Context, string, string) ([]api.Object, error) { return found, err }
+		})
+		gw := s.gateway()
+		found = nil
+		root := as[api.Node](s.call("GET", "/v1/api-gateways/"+gw.ID+"/tree", nil).want(http.StatusOK))
+		if !strings.HasPrefix(root.Incomplete, "the cluster of region eu cannot be reached") || root.ID != gw.ID {
+			t.Errorf("%v: tree %+v", err, root)
+		}
+		body := map[string]any{"name": "shop", "region": "eu", "reason": "removed by mistake"}
+		p := s.call("POST", "/v1/api-gateways/xuz4c6/adopt", body).problem(http.StatusServiceUnavailable, api.CodeUnavailable)
+		if !strings.HasPrefix(p.Detail, "the cluster of region eu cannot be reached") {
+			t.Errorf("%v: %s", err, p.Detail)
+		}
+		// Where something was found all the same, more would change nothing.
+		found = []api.Object{{Kind: "MongoDatabase", Name: "gw_xuz4c6"}}
+		root = as[api.Node](s.call("GET", "/v1/api-gateways/"+gw.ID+"/tree", nil).want(http.StatusOK))
+		if len(root.Objects) != 1 || root.Incomplete == "" {
+			t.Errorf("%v: tree %+v", err, root)
+		}
+		s.call("POST", "/v1/api-gateways/xuz4c6/adopt", body).want(http.StatusCreated)
+	}
 }

@@ -70,7 +70,7 @@ var Codes = []CodeInfo{
 	{CodeKeyReused, http.StatusUnprocessableEntity, "The Idempotency-Key was used for another request."},
 	{CodeRateLimited, http.StatusTooManyRequests, "The caller has made too many requests; Retry-After says when to go on."},
 	{CodeInternal, http.StatusInternalServerError, "A fault of the service; the request's id finds it in the log."},
-	{CodeUnavailable, http.StatusServiceUnavailable, "The database cannot be reached; the same request may be made again after Retry-After."},
+	{CodeUnavailable, http.StatusServiceUnavailable, "The database, or what else the answer needs, cannot be reached; the same request may be made again after Retry-After."},
 	{CodeWaitTimeout, http.StatusGatewayTimeout, "What was waited for has not come in time; a change that was asked for stands."},
 }
 

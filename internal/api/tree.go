@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 
@@ -17,11 +18,13 @@ type Node struct {
 	Phase     engine.Phase     `json:"phase,omitempty"`
 	Condition engine.Condition `json:"condition,omitempty" doc:"settled, moving, locked, waiting, backingOff, failed, overdue, noHandler or paused."`
 	Summary   string           `json:"summary,omitempty" doc:"What it waits for, if it is not settled."`
-	Objects   []Object         `json:"objects,omitempty" nullable:"false" doc:"What exists for it outside of MongoDB."`
+	Objects   []Object         `json:"objects,omitempty" nullable:"false" doc:"What exists for it in its region: objects of the cluster, and its database and user."`
 	Children  []*Node          `json:"children,omitempty" nullable:"false"`
+	// Incomplete is said of the gateway alone.
+	Incomplete string `json:"incomplete,omitempty" doc:"Why objects are missing from the tree: what they are in cannot be reached. Absent if none are."`
 }
 
-// Object is something that exists for a document outside of MongoDB.
+// Object is something that exists for a document in its region.
 type Object struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace,omitempty"`
@@ -32,7 +35,10 @@ type Object struct {
 	OwnerID   string        `json:"-"`
 }
 
-// ObjectLister lists what exists for a gateway outside of MongoDB.
+// ObjectLister lists what exists for a gateway in its region. What it has found
+// is returned with the error, too, if some of it cannot be listed; an error that
+// has a method Away() string is one of something that cannot be reached, which
+// the method names.
 type ObjectLister func(ctx context.Context, region, gatewayID string) ([]Object, error)
 
 type treeOutput struct {
@@ -53,13 +59,31 @@ func (a *api) gatewayTree(ctx context.Context, in *GatewayParams) (*treeOutput, 
 	}
 	root := f.tree()
 	if a.Objects != nil && f.gateway != nil {
-		objects, err := a.Objects(ctx, f.gateway.Region, f.id)
+		objects, err := a.objects(ctx, f.gateway.Region, f.id)
 		if err != nil {
-			return nil, err
+			// What the documents say is worth having without them, above all then.
+			root.Incomplete = a.problem(ctx, "getGatewayTree", err).Detail
 		}
 		root.place(objects)
 	}
 	return &treeOutput{Body: root}, nil
+}
+
+// objects lists what exists for a gateway. That some of it cannot be reached is
+// the fault of neither the request nor the service, nor of its own database.
+func (a *api) objects(ctx context.Context, region, gatewayID string) ([]Object, error) {
+	// A server that does not answer leaves time to say so.
+	ctx, cancel := context.WithTimeout(ctx, a.Timeout/2)
+	defer cancel()
+	found, err := a.Objects(ctx, region, gatewayID)
+	if err == nil {
+		return found, nil
+	}
+	var away interface{ Away() string }
+	if errors.As(err, &away) {
+		return found, Unavailable(away.Away()+" cannot be reached", err)
+	}
+	return found, Unavailable("it cannot be told what exists in region "+region, err)
 }
 
 // tree puts client apps beneath their environments and all else beneath the

@@ -49,6 +49,9 @@ func treeCommand(env *Env) *cobra.Command {
 			return fmt.Errorf("read the server's answer: %w", err)
 		}
 		env.printf("%s", env.tree(root, *format == asWide))
+		if root.Incomplete != "" {
+			env.printf("Not all is shown: %s.\n", root.Incomplete)
+		}
 		return nil
 	}
 	return cmd
@@ -64,6 +67,8 @@ type node struct {
 	Summary   string           `json:"summary"`
 	Objects   []object         `json:"objects"`
 	Children  []*node          `json:"children"`
+	// Incomplete says why objects are missing.
+	Incomplete string `json:"incomplete"`
 }
 
 // object is something outside of MongoDB.

@@ -143,15 +143,6 @@ func (all regions) keys(name string) (clientapp.Keys, error) {
 	return r.apisix, nil
 }
 
-// Objects lists what exists in a gateway's cluster for it and its children.
-func (p *Platform) Objects(ctx context.Context, regionName, gatewayID string) ([]kube.ObjectRef, error) {
-	r, err := p.regions.get(regionName)
-	if err != nil {
-		return nil, err
-	}
-	return r.cluster.ListManaged(ctx, gatewayID)
-}
-
 // SweepRegions are the regions as the orphan sweeper sees them.
 func (p *Platform) SweepRegions() []sweep.Region {
 	var all []sweep.Region

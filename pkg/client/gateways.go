@@ -107,9 +107,11 @@ type Node struct {
 	Summary   string           `json:"summary,omitempty"`
 	Objects   []Object         `json:"objects,omitempty"`
 	Children  []*Node          `json:"children,omitempty"`
+	// Incomplete is said of the gateway: why objects are missing from the tree.
+	Incomplete string `json:"incomplete,omitempty"`
 }
 
-// Object is something that exists for a document outside of MongoDB.
+// Object is something that exists for a document in its region.
 type Object struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace,omitempty"`
