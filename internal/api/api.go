@@ -118,7 +118,7 @@ func (a *api) handler() (http.Handler, error) {
 	useProblems()
 	router := chi.NewRouter()
 	before, after := a.limits()
-	router.Use(a.identify, a.record, a.recover, before, a.know, after, a.repeat)
+	router.Use(a.identify, a.record, a.recover, a.hurry, before, a.know, after, a.repeat)
 	router.NotFound(func(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, fail(CodeNoRoute, "the API has no path %s: see /docs", r.URL.Path))
 	})

@@ -6,8 +6,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"io"
 	"net/http"
+	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -55,7 +57,7 @@ func (a *api) repeat(next http.Handler) http.Handler {
 		}
 		body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
 		if err != nil {
-			writeProblem(w, fail(CodeInvalidRequest, "the body could not be read"))
+			writeProblem(w, unread(err))
 			return
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
@@ -75,6 +77,16 @@ func (a *api) repeat(next http.Handler) http.Handler {
 			replay(w, record)
 		}
 	})
+}
+
+// unread says why a body could not be read.
+func unread(err error) *Problem {
+	p := fail(CodeInvalidRequest, "the body could not be read")
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		p = fail(CodeInvalidRequest, "the body did not come in time")
+		p.Status, p.Title = http.StatusRequestTimeout, http.StatusText(http.StatusRequestTimeout)
+	}
+	return p
 }
 
 // repeatLease is how long a request may take before another replica takes it to

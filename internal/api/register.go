@@ -30,7 +30,7 @@ func register[I, O any](a *api, op operation, handle func(context.Context, *I) (
 	h := huma.Operation{
 		OperationID: op.id, Method: op.method, Path: op.path, Summary: op.summary, Description: op.description,
 		Tags: []string{op.tag}, DefaultStatus: op.status, Errors: op.errors(),
-		MaxBodyBytes: maxBody, BodyReadTimeout: a.Timeout,
+		MaxBodyBytes: maxBody, BodyReadTimeout: -1, // hurry bounds it: a bound of huma's outlasts the body
 	}
 	if _, ok := any(new(I)).(conditional); ok {
 		h.Errors = append(h.Errors, http.StatusPreconditionFailed)
