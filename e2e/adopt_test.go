@@ -55,7 +55,7 @@ func TestAdoptedDatabase(t *testing.T) {
 	w := newWorld(t)
 	r := w.ready("replica")
 	id := r.create(func(body map[string]any) { body["state"] = resource.Stopped })
-	w.reaches(resource.Stopped, resource.PhaseStopped, id)
+	w.reaches(resource.Stopped, resource.PhaseCreated, id)
 	kept := w.db.Client().Database(resource.DatabaseName(id)).Collection("orders")
 	_, err := kept.InsertOne(t.Context(), bson.D{{Key: "_id", Value: "first"}})
 	must(t, err)

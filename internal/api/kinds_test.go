@@ -4,10 +4,13 @@ import (
 	"net/http"
 	"testing"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
+
 	"github.com/lockstep-io/lockstep/internal/api"
 	"github.com/lockstep-io/lockstep/internal/api/auth"
 	"github.com/lockstep-io/lockstep/internal/documents"
 	"github.com/lockstep-io/lockstep/internal/resource"
+	"github.com/lockstep-io/lockstep/internal/testenv"
 	"github.com/lockstep-io/lockstep/pkg/engine"
 )
 
@@ -52,5 +55,33 @@ func TestPauseOfAKind(t *testing.T) {
 	op.call("POST", "/v1/kinds/ApiGateway/resume", why).want(http.StatusAccepted)
 	if got := condition(); got != before {
 		t.Errorf("after the pause it is %s, was %s", got, before)
+	}
+}
+
+// A pause is answered by what was written: that others cannot be read is no
+// reason to say that it was not.
+//
+// With another read after the write it is made, and answered with an error.
+func TestPauseIsAnsweredByWhatWasWritten(t *testing.T) {
+	db := testenv.Database(t)
+	docs := documents.Open(db)
+	s := start(t, func(c *api.Config) { c.Documents = docs })
+	why := map[string]any{"reason": "testing"}
+	s.call("POST", "/v1/kinds/Stage/pause", why).want(http.StatusAccepted)
+	_, err := db.Collection("Pause").InsertOne(t.Context(), bson.D{{Key: "_id", Value: "X"}, {Key: "at", Value: "never"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if docs.ReadPauses(t.Context()) == nil {
+		t.Fatal("it can be read")
+	}
+	if info := as[api.KindInfo](s.call("POST", "/v1/kinds/ApiGateway/pause", why).want(http.StatusAccepted)); info.Paused == nil || info.Paused.At.IsZero() {
+		t.Errorf("paused: %+v", info.Paused)
+	}
+	if info := as[api.KindInfo](s.call("POST", "/v1/kinds/ApiGateway/resume", why).want(http.StatusAccepted)); info.Paused != nil {
+		t.Errorf("resumed: %+v", info.Paused)
+	}
+	if _, is := docs.PauseOf(resource.KindStage); !is {
+		t.Error("what was known of another kind is forgotten")
 	}
 }

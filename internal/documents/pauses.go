@@ -3,6 +3,7 @@ package documents
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -22,17 +23,21 @@ type KindPause struct {
 	At     time.Time     `bson:"at" json:"at"`
 }
 
-// PauseKind pauses a kind; one that is paused already gets another reason.
+// PauseKind pauses a kind; one that is paused already gets another reason. What
+// is written is known here at once, without reading it again: a pause that holds
+// must not be reported as an error.
 func (d *Documents) PauseKind(ctx context.Context, kind resource.Kind, by, reason string) error {
-	_, err := d.paused.UpdateOne(ctx, bson.D{{Key: "_id", Value: kind}}, mongo.Pipeline{bson.D{{Key: "$set", Value: bson.D{
+	var written KindPause
+	err := d.paused.FindOneAndUpdate(ctx, bson.D{{Key: "_id", Value: kind}}, mongo.Pipeline{bson.D{{Key: "$set", Value: bson.D{
 		{Key: "by", Value: bson.D{{Key: "$literal", Value: by}}},
 		{Key: "reason", Value: bson.D{{Key: "$literal", Value: reason}}},
 		{Key: "at", Value: "$$NOW"},
-	}}}}, options.UpdateOne().SetUpsert(true))
+	}}}}, options.FindOneAndUpdate().SetUpsert(true).SetReturnDocument(options.After)).Decode(&written)
 	if err != nil {
 		return fmt.Errorf("pause %s: %w", kind, err)
 	}
-	return d.ReadPauses(ctx)
+	d.learn(func(pauses map[resource.Kind]KindPause) { pauses[kind] = written })
+	return nil
 }
 
 // ResumeKind ends the pause of a kind, and reports whether there was one.
@@ -41,26 +46,55 @@ func (d *Documents) ResumeKind(ctx context.Context, kind resource.Kind) (was boo
 	if err != nil {
 		return false, fmt.Errorf("resume %s: %w", kind, err)
 	}
-	return deleted.DeletedCount > 0, d.ReadPauses(ctx)
+	d.learn(func(pauses map[resource.Kind]KindPause) { delete(pauses, kind) })
+	return deleted.DeletedCount > 0, nil
+}
+
+// learn changes what is known of pauses.
+func (d *Documents) learn(change func(pauses map[resource.Kind]KindPause)) {
+	for {
+		before := d.pauses.Load()
+		after := map[resource.Kind]KindPause{}
+		if before != nil {
+			maps.Copy(after, *before)
+		}
+		change(after)
+		if d.pauses.CompareAndSwap(before, &after) {
+			return
+		}
+	}
 }
 
 // ReadPauses reads which kinds are paused. Until it can, what was read last
 // holds.
 func (d *Documents) ReadPauses(ctx context.Context) error {
+	for {
+		before := d.pauses.Load()
+		now, err := d.readPauses(ctx)
+		if err != nil {
+			return fmt.Errorf("read what is paused: %w", err)
+		}
+		// What was paused or resumed here in the meantime may not have been read.
+		if d.pauses.CompareAndSwap(before, &now) {
+			return nil
+		}
+	}
+}
+
+func (d *Documents) readPauses(ctx context.Context) (map[resource.Kind]KindPause, error) {
 	cursor, err := d.paused.Find(ctx, bson.D{})
 	if err != nil {
-		return fmt.Errorf("read what is paused: %w", err)
+		return nil, err
 	}
 	var pauses []KindPause
 	if err := cursor.All(ctx, &pauses); err != nil {
-		return fmt.Errorf("read what is paused: %w", err)
+		return nil, err
 	}
 	now := map[resource.Kind]KindPause{}
 	for _, p := range pauses {
 		now[p.Kind] = p
 	}
-	d.pauses.Store(&now)
-	return nil
+	return now, nil
 }
 
 // PauseOf returns the pause of a kind, as it was read last.

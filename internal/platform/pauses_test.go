@@ -1,8 +1,12 @@
 package platform_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/lockstep-io/lockstep/internal/documents"
 	"github.com/lockstep-io/lockstep/internal/resource"
@@ -47,6 +51,38 @@ func TestPausedKind(t *testing.T) {
 	w.reaches(resource.Stopped, resource.PhaseStopped, id)
 	r.set(resource.Deleted, id)
 	w.gone(id)
+}
+
+// A replica that cannot tell what is paused claims nothing until it can.
+//
+// With services that start as if nothing were, the gateway is claimed.
+func TestPausesThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.gateway()
+	others := documents.Open(w.db)
+	must(t, others.PauseKind(t.Context(), resource.KindApiGateway, "ann", "testing"))
+	pauses := w.db.Collection("Pause")
+	unreadable := bson.D{{Key: "_id", Value: "X"}, {Key: "at", Value: "never"}}
+	_, err := pauses.InsertOne(t.Context(), unreadable)
+	must(t, err)
+	r := w.replica("r1")
+	time.Sleep(3 * time.Second)
+	_, err = pauses.DeleteOne(t.Context(), unreadable)
+	must(t, err)
+	await(t, "the pause to be known", func() error {
+		if _, is := r.docs.PauseOf(resource.KindApiGateway); !is {
+			return errors.New("it is not")
+		}
+		return nil
+	})
+	time.Sleep(time.Second)
+	if gw := w.get(id); gw.LockToken != 0 {
+		t.Errorf("a document of the paused kind was claimed: %s", witness.Stands(&gw.Meta))
+	}
+	_, err = others.ResumeKind(t.Context(), resource.KindApiGateway)
+	must(t, err)
+	w.reaches(resource.Running, resource.PhaseStarted, id)
 }
 
 // heeds reports whether a replica knows of the pause.

@@ -176,7 +176,6 @@ func (p *Platform) Run(ctx context.Context) error {
 	for _, run := range p.alongside {
 		wg.Go(func() { run(ctx) })
 	}
-	p.readPauses(ctx)
 	wg.Go(func() { p.heedPauses(ctx) })
 	errs := make([]error, len(p.services))
 	for i, s := range p.services {
@@ -195,7 +194,9 @@ func (p *Platform) watch(ctx context.Context, r *region) {
 	}
 }
 
-// prepare makes sure of the indexes, trying until it can or ctx ends.
+// prepare makes sure of the indexes and reads what is paused, trying until it
+// can or ctx ends: nothing that is paused may be claimed because it is not known
+// to be.
 func (p *Platform) prepare(ctx context.Context) error {
 	for {
 		attempt, cancel := context.WithTimeout(ctx, startTimeout)
@@ -203,7 +204,7 @@ func (p *Platform) prepare(ctx context.Context) error {
 		// each index.
 		err := p.documents.Ping(attempt)
 		if err == nil {
-			err = p.documents.EnsureIndexes(attempt, p.Rules())
+			err = errors.Join(p.documents.EnsureIndexes(attempt, p.Rules()), p.documents.ReadPauses(attempt))
 		}
 		cancel()
 		if err == nil {
