@@ -75,6 +75,9 @@ func (instant) RemoveFunctions(ctx, owner, string, string) (string, error) { ret
 func (instant) EnsureStageRoutes(ctx, owner, string, []string, []resource.Route) (string, error) {
 	return "", nil
 }
+func (instant) KeepFunctions(_ ctx, _ owner, _, _ string, _ int64, _ []resource.CloudFunction) (bool, error) {
+	return false, nil
+}
 func (instant) PublishFunctions(ctx, owner, string, string, int64, []resource.CloudFunction) (string, error) {
 	return "", nil
 }

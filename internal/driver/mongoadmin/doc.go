@@ -5,14 +5,17 @@
 // # Layout of a gateway's database
 //
 //	lockstep   {_id: "database", kind, owner, gatewayId, token}
-//	           {_id: "stage/dev", kind, owner, gatewayId, token, generation}
+//	           {_id: "stage/dev", kind, owner, gatewayId, token, generation,
+//	            functions: [{name, version}]}
 //	functions  {_id: "dev/12/hello", environment, generation, name, runtime,
 //	            code, version, token}
 //	…          everything else belongs to the instance
 //
 // The instance serves those functions of its environment whose generation is
 // the one in the stage's marker. A set is written next to the one before, and
-// goes live by one write to the marker.
+// goes live by one write to the marker. From then on it is only looked after:
+// no change of a function's code reaches it, until the stage is published as
+// another generation.
 //
 // # Fencing
 //

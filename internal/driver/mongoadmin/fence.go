@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -57,6 +58,8 @@ type mark struct {
 	Owner      string `bson:"owner"`
 	Token      int64  `bson:"token"`
 	Generation int64  `bson:"generation"`
+	// Functions are the set that is live, of a stage's marker.
+	Functions []version `bson:"functions"`
 }
 
 // stake writes owner's token to a marker, unless a newer one is there. set are
@@ -176,6 +179,19 @@ func (c *Client) dropIfEmpty(ctx context.Context, database, name string) error {
 		return c.wrap("listing the collections of "+database, err)
 	}
 	return c.DropDatabase(ctx, database)
+}
+
+// verifyMade verifies the claim after something was made. It also asks if the
+// claim's context has ended meanwhile, since just then it may have been made
+// for nobody: only resource.ErrLockLost says that it was.
+func verifyMade(ctx context.Context, owner resource.Owner, timeout time.Duration) error {
+	err := verify(ctx, owner)
+	if err == nil || ctx.Err() == nil || errors.Is(err, resource.ErrLockLost) {
+		return err
+	}
+	outside, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
+	defer cancel()
+	return errors.Join(err, verify(outside, owner))
 }
 
 func verify(ctx context.Context, owner resource.Owner) error {

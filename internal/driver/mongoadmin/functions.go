@@ -13,6 +13,9 @@ import (
 // PublishFunctions makes exactly these functions be what an environment
 // serves, as the stage's given generation; older sets are removed. It waits
 // for the gateway's database, which it does not make.
+//
+// A set that is live already is for [Client.KeepFunctions]: this writes it
+// anew, with the code that it is given.
 func (c *Client) PublishFunctions(ctx context.Context, owner resource.Owner, database, environment string, generation int64, published []resource.CloudFunction) (waiting string, err error) {
 	there, err := c.marker(ctx, database, databaseMarker)
 	if err != nil {
@@ -28,26 +31,57 @@ func (c *Client) PublishFunctions(ctx context.Context, owner resource.Owner, dat
 	if err != nil {
 		return "", err
 	}
-	// The set goes live by this one write.
-	live := bson.D{{Key: "generation", Value: generation}}
-	if err := c.stake(ctx, owner, database, stageMarker(environment), live); err != nil {
+	if err := c.verifyWritten(ctx, owner, database, environment); err != nil {
 		return "", err
 	}
-	if err := c.deleteFunctions(ctx, owner, database, environment, ids); err != nil {
+	if err := c.goLive(ctx, owner, database, environment, generation, published); err != nil {
 		return "", err
 	}
-	if lost := verify(ctx, owner); lost != nil {
-		lost = fmt.Errorf("after publishing to %s: %w", environment, lost)
-		return "", errors.Join(lost, c.takeBackFunctions(context.WithoutCancel(ctx), owner, database, environment))
+	return "", c.deleteFunctions(ctx, owner, database, environment, ids)
+}
+
+// goLive makes a set that is written the one that is served, by one write. It
+// changes only the marker that this claim has staked: what a newer claim has
+// replaced or removed meanwhile does not come back.
+func (c *Client) goLive(ctx context.Context, owner resource.Owner, database, environment string, generation int64, published []resource.CloudFunction) error {
+	set := make([]version, len(published))
+	for i := range published {
+		set[i] = version{Name: published[i].Name, Version: published[i].Version}
 	}
-	return "", nil
+	what := "publishing " + database + "/" + environment
+	staked, err := c.update(ctx, c.collection(database, markers),
+		bson.D{{Key: "_id", Value: stageMarker(environment)}, {Key: "token", Value: owner.Token}},
+		bson.D{{Key: "generation", Value: generation}, {Key: "functions", Value: set}})
+	if err != nil || staked {
+		return c.wrap(what, err)
+	}
+	live, err := c.token(ctx, c.collection(database, markers), stageMarker(environment))
+	if err != nil {
+		return c.wrap(what, err)
+	}
+	return &staleError{what: what, live: live, token: owner.Token}
+}
+
+// verifyWritten verifies the claim after functions were written. Only if it is
+// lost for certain are they taken back: that the control database did not
+// answer says nothing about whose they are, and they may be what is served.
+func (c *Client) verifyWritten(ctx context.Context, owner resource.Owner, database, environment string) error {
+	err := verifyMade(ctx, owner, c.timeout)
+	if err == nil {
+		return nil
+	}
+	err = fmt.Errorf("after writing functions of %s: %w", environment, err)
+	if !errors.Is(err, resource.ErrLockLost) {
+		return err
+	}
+	return errors.Join(err, c.takeBackFunctions(context.WithoutCancel(ctx), owner, database, environment))
 }
 
 func (c *Client) writeFunctions(ctx context.Context, owner resource.Owner, database, environment string, generation int64, published []resource.CloudFunction) (ids bson.A, err error) {
 	ids = bson.A{}
 	for i := range published {
 		function := &published[i]
-		id := fmt.Sprintf("%s/%d/%s", environment, generation, function.Name)
+		id := functionID(environment, generation, function.Name)
 		err := c.put(ctx, owner, c.collection(database, functions), id, bson.D{
 			{Key: "environment", Value: environment},
 			{Key: "generation", Value: generation},
@@ -144,3 +178,7 @@ func (c *Client) countFunctions(ctx context.Context, database, environment strin
 }
 
 func stageMarker(environment string) string { return "stage/" + environment }
+
+func functionID(environment string, generation int64, name string) string {
+	return fmt.Sprintf("%s/%d/%s", environment, generation, name)
+}

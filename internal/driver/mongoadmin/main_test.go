@@ -3,6 +3,7 @@ package mongoadmin_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -18,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { drivertest.Main(m) }
 
-var errLost = errors.New("lock lost, says the store")
+var errLost = fmt.Errorf("the store says: %w", resource.ErrLockLost)
 
 // gateway is a new gateway's database and user, removed when the test ends.
 func gateway(t *testing.T) (c *mongoadmin.Client, id, database, user string) {

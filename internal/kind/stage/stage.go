@@ -16,6 +16,9 @@ import (
 
 // Publisher puts functions where a gateway's instance reads them.
 type Publisher interface {
+	// KeepFunctions puts right the set that the environment serves, as it was
+	// published, if that is this generation's; live says whether it is.
+	KeepFunctions(ctx context.Context, owner resource.Owner, database, environment string, generation int64, current []resource.CloudFunction) (live bool, err error)
 	PublishFunctions(ctx context.Context, owner resource.Owner, database, environment string, generation int64, functions []resource.CloudFunction) (waiting string, err error)
 	RemoveFunctions(ctx context.Context, owner resource.Owner, database, environment string) (waiting string, err error)
 }
@@ -60,7 +63,10 @@ func Definition(s *Steps) *engine.Definition[*resource.Stage] {
 	}.Definition()
 }
 
-// publish copies the functions that the stage's routes name.
+// publish copies the functions that the stage's routes name, once for each
+// generation of the stage. It is run again and again while the stage stands,
+// and then only looks: code that has changed since is published by publishing
+// the stage again.
 func (s *Steps) publish(ctx context.Context, doc *resource.Stage) (engine.Outcome, error) {
 	region, err := s.Region(doc.Region)
 	if err != nil {
@@ -69,6 +75,15 @@ func (s *Steps) publish(ctx context.Context, doc *resource.Stage) (engine.Outcom
 	all, err := s.Functions.Functions(ctx, doc.GatewayID)
 	if err != nil {
 		return engine.Outcome{}, err
+	}
+	database := resource.DatabaseName(doc.GatewayID)
+	// A stage that has never published anything goes by no marker: it may be of
+	// a document before, which counted other generations.
+	if doc.PublishedGeneration != 0 {
+		live, err := region.Publisher.KeepFunctions(ctx, owner(ctx, doc), database, doc.Environment, doc.Generation, all)
+		if err != nil || live {
+			return kind.Observed("", err)
+		}
 	}
 	var published []resource.CloudFunction
 	for _, route := range doc.Routes {
@@ -85,8 +100,7 @@ func (s *Steps) publish(ctx context.Context, doc *resource.Stage) (engine.Outcom
 			published = append(published, all[i])
 		}
 	}
-	return kind.Observed(region.Publisher.PublishFunctions(ctx, owner(ctx, doc),
-		resource.DatabaseName(doc.GatewayID), doc.Environment, doc.Generation, published))
+	return kind.Observed(region.Publisher.PublishFunctions(ctx, owner(ctx, doc), database, doc.Environment, doc.Generation, published))
 }
 
 // ensureRoutes makes the routes, and records what has been published.
