@@ -26,7 +26,7 @@ func TestFindsWhatIsLeftOfAGateway(t *testing.T) {
 		w.namespace(id)
 		w.stage(id)
 		w.environment(id)
-		err := w.databases.EnsureDatabase(t.Context(), drivertest.Gateway(id, 1), resource.DatabaseName(id), resource.DatabaseUser(id), "secret")
+		_, err := w.databases.EnsureDatabase(t.Context(), drivertest.Gateway(id, 1), resource.DatabaseName(id), resource.DatabaseUser(id), "secret")
 		if err != nil {
 			t.Fatal(err)
 		}

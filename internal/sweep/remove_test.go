@@ -26,7 +26,7 @@ func TestRemovesWhatIsLeftOfAGateway(t *testing.T) {
 	for _, id := range []string{gone, live} {
 		w.namespace(id)
 		w.environment(id)
-		err := w.databases.EnsureDatabase(t.Context(), drivertest.Gateway(id, 3), resource.DatabaseName(id), resource.DatabaseUser(id), "secret")
+		_, err := w.databases.EnsureDatabase(t.Context(), drivertest.Gateway(id, 3), resource.DatabaseName(id), resource.DatabaseUser(id), "secret")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -152,7 +152,7 @@ func TestEverythingIsAskedForAgain(t *testing.T) {
 	w.namespace(id)
 	w.environment(id)
 	stage := w.stage(id)
-	err := w.databases.EnsureDatabase(t.Context(), drivertest.Gateway(id, 1), resource.DatabaseName(id), resource.DatabaseUser(id), "secret")
+	_, err := w.databases.EnsureDatabase(t.Context(), drivertest.Gateway(id, 1), resource.DatabaseName(id), resource.DatabaseUser(id), "secret")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,25 +53,25 @@ func (instant) InstanceReady(ctx, *resource.ApiGateway, map[string]string) (stri
 }
 func (instant) RemoveInstance(ctx, owner) (string, error) { return "", nil }
 
-func (instant) EnsureDatabase(ctx, owner, string, string, string) error    { return nil }
-func (instant) RemoveDatabase(ctx, owner, string, string) (string, error)  { return "", nil }
-func (instant) RuntimeURI(database, _, _ string) string                    { return "mongodb://example.com/" + database }
-func (instant) EnsureEnvironmentRoute(ctx, owner, string) (string, error)  { return "", nil }
-func (instant) RemoveEnvironmentRoute(ctx, owner, string) (string, error)  { return "", nil }
-func (instant) EnsureCustomRoute(ctx, owner, string) (string, error)       { return "", nil }
-func (instant) RemoveCustomRoute(ctx, owner) (string, error)               { return "", nil }
-func (instant) EnsurePluginConfig(ctx, owner) (string, error)              { return "", nil }
-func (instant) RemovePluginConfig(ctx, owner) (string, error)              { return "", nil }
-func (instant) EnsureTLS(ctx, owner, string) (string, error)               { return "", nil }
-func (instant) RemoveTLS(ctx, owner, string) (string, error)               { return "", nil }
-func (instant) EnsureCustomTLS(ctx, owner, string) (string, error)         { return "", nil }
-func (instant) RemoveCustomTLS(ctx, owner) (string, error)                 { return "", nil }
-func (instant) EnsureCertificate(ctx, owner, string) (string, error)       { return "", nil }
-func (instant) RemoveCertificate(ctx, owner) (string, error)               { return "", nil }
-func (instant) EnsureConsumer(ctx, owner, string, string) (string, error)  { return "", nil }
-func (instant) RemoveConsumer(ctx, owner, string, string) (string, error)  { return "", nil }
-func (instant) RemoveStageRoutes(ctx, owner, string) (string, error)       { return "", nil }
-func (instant) RemoveFunctions(ctx, owner, string, string) (string, error) { return "", nil }
+func (instant) EnsureDatabase(ctx, owner, string, string, string) (string, error) { return "", nil }
+func (instant) RemoveDatabase(ctx, owner, string, string) (string, error)         { return "", nil }
+func (instant) RuntimeURI(database, _, _ string) string                           { return "mongodb://example.com/" + database }
+func (instant) EnsureEnvironmentRoute(ctx, owner, string) (string, error)         { return "", nil }
+func (instant) RemoveEnvironmentRoute(ctx, owner, string) (string, error)         { return "", nil }
+func (instant) EnsureCustomRoute(ctx, owner, string) (string, error)              { return "", nil }
+func (instant) RemoveCustomRoute(ctx, owner) (string, error)                      { return "", nil }
+func (instant) EnsurePluginConfig(ctx, owner) (string, error)                     { return "", nil }
+func (instant) RemovePluginConfig(ctx, owner) (string, error)                     { return "", nil }
+func (instant) EnsureTLS(ctx, owner, string) (string, error)                      { return "", nil }
+func (instant) RemoveTLS(ctx, owner, string) (string, error)                      { return "", nil }
+func (instant) EnsureCustomTLS(ctx, owner, string) (string, error)                { return "", nil }
+func (instant) RemoveCustomTLS(ctx, owner) (string, error)                        { return "", nil }
+func (instant) EnsureCertificate(ctx, owner, string) (string, error)              { return "", nil }
+func (instant) RemoveCertificate(ctx, owner) (string, error)                      { return "", nil }
+func (instant) EnsureConsumer(ctx, owner, string, string) (string, error)         { return "", nil }
+func (instant) RemoveConsumer(ctx, owner, string, string) (string, error)         { return "", nil }
+func (instant) RemoveStageRoutes(ctx, owner, string) (string, error)              { return "", nil }
+func (instant) RemoveFunctions(ctx, owner, string, string) (string, error)        { return "", nil }
 func (instant) EnsureStageRoutes(ctx, owner, string, []string, []resource.Route) (string, error) {
 	return "", nil
 }

@@ -12,30 +12,55 @@ import (
 )
 
 // EnsureDatabase makes the gateway's database and its user be there. MongoDB
-// makes a database with the first write to it: that is its marker.
-func (c *Client) EnsureDatabase(ctx context.Context, owner resource.Owner, database, user, password string) error {
-	if err := c.stake(ctx, owner, database, databaseMarker, nil); err != nil {
-		return err
+// makes a database with the first write to it: that is its marker. It waits
+// while the database is being dropped: commands that drop know no token.
+func (c *Client) EnsureDatabase(ctx context.Context, owner resource.Owner, database, user, password string) (waiting string, err error) {
+	// With our token on the marker nobody older can begin to drop any more; who
+	// has begun before is seen by the read that follows.
+	var did made
+	if did.marker, err = c.stake(ctx, owner, database, databaseMarker, nil); err != nil {
+		return "", err
 	}
-	if err := c.EnsureUser(ctx, database, user, password); err != nil {
-		return err
+	if waiting, err = c.beingDropped(ctx, owner, database); err != nil || waiting != "" {
+		return waiting, err
 	}
-	if lost := verify(ctx, owner); lost != nil {
-		lost = fmt.Errorf("after creating user %s: %w", user, lost)
-		return errors.Join(lost, c.takeBackDatabase(context.WithoutCancel(ctx), owner, database, user))
+	if did.user, err = c.ensureUser(ctx, database, user, password); err != nil {
+		return "", err
 	}
-	return nil
+	err = verifyMade(ctx, owner, c.timeout)
+	if err == nil {
+		return "", nil
+	}
+	err = fmt.Errorf("after creating user %s: %w", user, err)
+	if !errors.Is(err, resource.ErrLockLost) {
+		return "", err // nobody knows: it stays, for the next claim to find
+	}
+	return "", errors.Join(err, c.takeBackDatabase(context.WithoutCancel(ctx), owner, database, user, did))
 }
+
+// made is what one call has made that was not there before.
+type made struct{ marker, user bool }
 
 // takeBackDatabase undoes what was made under a claim that proved to be lost,
 // unless a newer claim has put its own token on the marker: then all of it is
-// that claim's, to keep or to drop.
-func (c *Client) takeBackDatabase(ctx context.Context, owner resource.Owner, database, user string) error {
-	mark, err := c.marker(ctx, database, databaseMarker)
-	if err != nil || (mark != nil && mark.Token != owner.Token) {
-		return err
+// that claim's, to keep or to drop. What was there before stays as well.
+func (c *Client) takeBackDatabase(ctx context.Context, owner resource.Owner, database, user string, did made) error {
+	if !did.marker && !did.user {
+		return nil
 	}
-	if err := c.DropUser(ctx, user); err != nil {
+	// Announced, so that a claim which comes now does not find the user, rely on
+	// it, and lose it.
+	drop, inserted, err := c.beginDrop(ctx, owner, database)
+	if errors.Is(err, ErrStale) {
+		return nil
+	}
+	if err == nil && did.user {
+		err = c.DropUser(ctx, user)
+	}
+	if err == nil {
+		err = c.endDrop(ctx, database, drop)
+	}
+	if err != nil || !(did.marker || inserted) {
 		return err
 	}
 	return c.forget(ctx, owner, database, databaseMarker)
@@ -52,18 +77,20 @@ func (c *Client) RemoveDatabase(ctx context.Context, owner resource.Owner, datab
 		return "", err
 	}
 	if exists {
-		if err := c.stake(ctx, owner, database, databaseMarker, nil); err != nil {
+		if _, _, err := c.beginDrop(ctx, owner, database); err != nil {
 			return "", err
 		}
 	}
 	if err := verify(ctx, owner); err != nil {
-		return "", fmt.Errorf("before dropping database %s: %w", database, err)
+		return "", fmt.Errorf("before dropping user %s: %w", user, err)
 	}
 	if err := c.DropUser(ctx, user); err != nil {
 		return "", err
 	}
-	if err := c.DropDatabase(ctx, database); err != nil {
-		return "", err
+	if exists {
+		if err := c.dropMarked(ctx, owner, database); err != nil {
+			return "", err
+		}
 	}
 	// Both once more, the user too: a holder that outlived its claim may have
 	// made it after our first look.

@@ -48,7 +48,7 @@ func TestDatabaseComesAndGoes(t *testing.T) {
 		t.Errorf("looking made them: %v, %v", hasDatabase, hasUser)
 	}
 	for token := int64(1); token < 4; token++ {
-		if err := c.EnsureDatabase(t.Context(), drivertest.Gateway(id, token), database, user, "secret"); err != nil {
+		if _, err := c.EnsureDatabase(t.Context(), drivertest.Gateway(id, token), database, user, "secret"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -75,7 +75,7 @@ func TestRemoveDatabaseGoesOn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, id, database, user := gateway(t)
-			if err := c.EnsureDatabase(t.Context(), drivertest.Gateway(id, 1), database, user, "secret"); err != nil {
+			if _, err := c.EnsureDatabase(t.Context(), drivertest.Gateway(id, 1), database, user, "secret"); err != nil {
 				t.Fatal(err)
 			}
 			if err := cut(c, database, user); err != nil {
@@ -96,11 +96,11 @@ func TestRemoveDatabaseGoesOn(t *testing.T) {
 func TestStaleAndForeignDatabases(t *testing.T) {
 	t.Parallel()
 	c, id, database, user := gateway(t)
-	if err := c.EnsureDatabase(t.Context(), drivertest.Gateway(id, 2), database, user, "secret"); err != nil {
+	if _, err := c.EnsureDatabase(t.Context(), drivertest.Gateway(id, 2), database, user, "secret"); err != nil {
 		t.Fatal(err)
 	}
 	var lost interface{ LockLost() bool }
-	err := c.EnsureDatabase(t.Context(), drivertest.Gateway(id, 1), database, user, "zombie")
+	_, err := c.EnsureDatabase(t.Context(), drivertest.Gateway(id, 1), database, user, "zombie")
 	if !errors.Is(err, mongoadmin.ErrStale) || !errors.As(err, &lost) {
 		t.Errorf("ensure: %v, want ErrStale", err)
 	}
@@ -122,7 +122,7 @@ func TestStaleAndForeignDatabases(t *testing.T) {
 func TestEnsureDatabaseAfterALostLockIsTakenBack(t *testing.T) {
 	t.Parallel()
 	c, id, database, user := gateway(t)
-	err := c.EnsureDatabase(t.Context(), losing(drivertest.Gateway(id, 1), nil), database, user, "zombie")
+	_, err := c.EnsureDatabase(t.Context(), losing(drivertest.Gateway(id, 1), nil), database, user, "zombie")
 	if !errors.Is(err, errLost) {
 		t.Errorf("err = %v, want what Verify said", err)
 	}
@@ -136,11 +136,11 @@ func TestTakingBackSparesTheSuccessor(t *testing.T) {
 	t.Parallel()
 	c, id, database, user := gateway(t)
 	owner := losing(drivertest.Gateway(id, 1), func() {
-		if err := c.EnsureDatabase(context.Background(), drivertest.Gateway(id, 2), database, user, "successor"); err != nil {
+		if _, err := c.EnsureDatabase(context.Background(), drivertest.Gateway(id, 2), database, user, "successor"); err != nil {
 			t.Error(err)
 		}
 	})
-	if err := c.EnsureDatabase(t.Context(), owner, database, user, "zombie"); !errors.Is(err, errLost) {
+	if _, err := c.EnsureDatabase(t.Context(), owner, database, user, "zombie"); !errors.Is(err, errLost) {
 		t.Errorf("err = %v", err)
 	}
 	if hasDatabase, hasUser := exists(t, c, database, user); !hasDatabase || !hasUser {

@@ -4,7 +4,7 @@
 //
 // # Layout of a gateway's database
 //
-//	lockstep   {_id: "database", kind, owner, gatewayId, token}
+//	lockstep   {_id: "database", kind, owner, gatewayId, token, dropping}
 //	           {_id: "stage/dev", kind, owner, gatewayId, token, generation,
 //	            functions: [{name, version}]}
 //	functions  {_id: "dev/12/hello", environment, generation, name, runtime,
@@ -28,10 +28,19 @@
 //
 // MongoDB's users and databases themselves know no precondition: between the
 // write to the marker and the command a claim can be lost. After every create
-// the claim is therefore verified, and what was made for nobody is removed
-// again. A late drop needs no more than that: a gateway's database is dropped
-// only when the gateway is deleted, which is never taken back, and gatewayIds
-// are never used again.
+// the claim is therefore verified, and if it is lost for certain, what this
+// call has made is removed again; of a claim that could not be verified nothing
+// is.
+//
+// A late drop would take along what was made since: a deletion is never taken
+// back, but the document of a gateway that was lost can be made anew under its
+// old id. So a drop is announced in the marker (dropping), and while it is,
+// nothing is made there: whoever wants the database puts its token on the
+// marker, and waits. Before the database is dropped it is looked at once more,
+// for such a token, and for the document. A drop whose sender stood still
+// between that look and the command for longer than the announcement counts
+// (dropGrace) is what remains. A user that is left alone has no marker: dropping
+// it is preceded by the look for the document only, and costs no data.
 //
 // # Servers
 //

@@ -60,17 +60,19 @@ type mark struct {
 	Generation int64  `bson:"generation"`
 	// Functions are the set that is live, of a stage's marker.
 	Functions []version `bson:"functions"`
+	// Dropping is on a database's marker.
+	Dropping *drop `bson:"dropping"`
 }
 
 // stake writes owner's token to a marker, unless a newer one is there. set are
-// further fields to write.
-func (c *Client) stake(ctx context.Context, owner resource.Owner, database, id string, set bson.D) error {
+// further fields to write. inserted says that there was no marker before.
+func (c *Client) stake(ctx context.Context, owner resource.Owner, database, id string, set bson.D) (inserted bool, err error) {
 	found, err := c.marker(ctx, database, id)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if found != nil && (found.Kind != string(owner.Kind) || found.Owner != owner.ID) {
-		return &foreignError{database + "/" + id, fmt.Sprintf("%s %q", found.Kind, found.Owner)}
+		return false, &foreignError{database + "/" + id, fmt.Sprintf("%s %q", found.Kind, found.Owner)}
 	}
 	return c.put(ctx, owner, c.collection(database, markers), id, append(bson.D{
 		{Key: "kind", Value: string(owner.Kind)},
@@ -82,7 +84,7 @@ func (c *Client) stake(ctx context.Context, owner resource.Owner, database, id s
 // put writes a document under owner's token, unless a newer token is on it. It
 // is no upsert: with several clients at once FerretDB lets several of them
 // believe that they inserted. An update says who won, and so does an insert.
-func (c *Client) put(ctx context.Context, owner resource.Owner, into *mongo.Collection, id string, set bson.D) error {
+func (c *Client) put(ctx context.Context, owner resource.Owner, into *mongo.Collection, id string, set bson.D) (inserted bool, err error) {
 	what := into.Database().Name() + "/" + id
 	set = append(set, bson.E{Key: "token", Value: owner.Token})
 	for range 3 {
@@ -90,21 +92,21 @@ func (c *Client) put(ctx context.Context, owner resource.Owner, into *mongo.Coll
 			{Key: "_id", Value: id}, {Key: "token", Value: bson.D{{Key: "$lte", Value: owner.Token}}},
 		}, set)
 		if err != nil || written {
-			return c.wrap("writing "+what, err)
+			return false, c.wrap("writing "+what, err)
 		}
 		err = c.insert(ctx, into, append(bson.D{{Key: "_id", Value: id}}, set...))
 		if !mongo.IsDuplicateKeyError(err) {
-			return c.wrap("writing "+what, err)
+			return err == nil, c.wrap("writing "+what, err)
 		}
 		live, err := c.token(ctx, into, id)
 		if err != nil {
-			return c.wrap("writing "+what, err)
+			return false, c.wrap("writing "+what, err)
 		}
 		if live > owner.Token {
-			return &staleError{what: what, live: live, token: owner.Token}
+			return false, &staleError{what: what, live: live, token: owner.Token}
 		}
 	}
-	return c.wrap("writing "+what, errors.New("others kept changing it"))
+	return false, c.wrap("writing "+what, errors.New("others kept changing it"))
 }
 
 func (c *Client) update(ctx context.Context, in *mongo.Collection, filter, set bson.D) (bool, error) {

@@ -24,7 +24,7 @@ func (c *Client) PublishFunctions(ctx context.Context, owner resource.Owner, dat
 	if there == nil {
 		return "database " + database + " is not there yet", nil
 	}
-	if err := c.stake(ctx, owner, database, stageMarker(environment), nil); err != nil {
+	if _, err := c.stake(ctx, owner, database, stageMarker(environment), nil); err != nil {
 		return "", err
 	}
 	ids, err := c.writeFunctions(ctx, owner, database, environment, generation, published)
@@ -82,7 +82,7 @@ func (c *Client) writeFunctions(ctx context.Context, owner resource.Owner, datab
 	for i := range published {
 		function := &published[i]
 		id := functionID(environment, generation, function.Name)
-		err := c.put(ctx, owner, c.collection(database, functions), id, bson.D{
+		_, err := c.put(ctx, owner, c.collection(database, functions), id, bson.D{
 			{Key: "environment", Value: environment},
 			{Key: "generation", Value: generation},
 			{Key: "name", Value: function.Name},
@@ -152,7 +152,7 @@ func (c *Client) RemoveFunctions(ctx context.Context, owner resource.Owner, data
 	if err != nil || (marked == nil && left == 0) {
 		return "", err
 	}
-	if err := c.stake(ctx, owner, database, stageMarker(environment), nil); err != nil {
+	if _, err := c.stake(ctx, owner, database, stageMarker(environment), nil); err != nil {
 		return "", err
 	}
 	if err := verify(ctx, owner); err != nil {

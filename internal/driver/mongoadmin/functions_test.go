@@ -56,7 +56,7 @@ func stage(id string, token int64) resource.Owner {
 func withDatabase(t *testing.T) (c *mongoadmin.Client, id, database, user string) {
 	t.Helper()
 	c, id, database, user = gateway(t)
-	if err := c.EnsureDatabase(t.Context(), drivertest.Gateway(id, 1), database, user, "secret"); err != nil {
+	if _, err := c.EnsureDatabase(t.Context(), drivertest.Gateway(id, 1), database, user, "secret"); err != nil {
 		t.Fatal(err)
 	}
 	return c, id, database, user

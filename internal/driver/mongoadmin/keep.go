@@ -45,7 +45,7 @@ func (c *Client) KeepFunctions(ctx context.Context, owner resource.Owner, databa
 	if err != nil {
 		return true, fmt.Errorf("published to %s: %w", environment, err)
 	}
-	if err := c.stake(ctx, owner, database, stageMarker(environment), nil); err != nil {
+	if _, err := c.stake(ctx, owner, database, stageMarker(environment), nil); err != nil {
 		return true, err
 	}
 	if _, err := c.writeFunctions(ctx, owner, database, environment, generation, lost); err != nil {

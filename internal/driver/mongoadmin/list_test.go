@@ -47,7 +47,7 @@ func TestListGateways(t *testing.T) {
 func TestRemoveOrphan(t *testing.T) {
 	t.Parallel()
 	c, id, database, user := gateway(t)
-	if err := c.EnsureDatabase(t.Context(), drivertest.Gateway(id, 7), database, user, "secret"); err != nil {
+	if _, err := c.EnsureDatabase(t.Context(), drivertest.Gateway(id, 7), database, user, "secret"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.RemoveOrphan(t.Context(), id, func(context.Context) error { return errLost }); !errors.Is(err, errLost) {
@@ -70,14 +70,14 @@ func TestRemoveOrphan(t *testing.T) {
 func TestRemoveOrphanYieldsToANewerClaim(t *testing.T) {
 	t.Parallel()
 	c, id, database, user := gateway(t)
-	if err := c.EnsureDatabase(t.Context(), drivertest.Gateway(id, 7), database, user, "secret"); err != nil {
+	if _, err := c.EnsureDatabase(t.Context(), drivertest.Gateway(id, 7), database, user, "secret"); err != nil {
 		t.Fatal(err)
 	}
 	overtaken := client(t, drivertest.MongoURI(t), mongoadmin.Options{})
 	asked := false
 	_, err := overtaken.RemoveOrphan(t.Context(), id, func(ctx context.Context) error {
 		asked = true
-		if err := c.EnsureDatabase(ctx, drivertest.Gateway(id, 8), database, user, "secret"); err != nil {
+		if _, err := c.EnsureDatabase(ctx, drivertest.Gateway(id, 8), database, user, "secret"); err != nil {
 			t.Error(err)
 		}
 		return errLost

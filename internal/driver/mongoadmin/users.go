@@ -22,26 +22,32 @@ const (
 // this password. One that exists is given the password and the role: whoever
 // created it may have crashed before it could tell anyone.
 func (c *Client) EnsureUser(ctx context.Context, database, user, password string) error {
+	_, err := c.ensureUser(ctx, database, user, password)
+	return err
+}
+
+// ensureUser tells in addition whether this call, for certain, has made it.
+func (c *Client) ensureUser(ctx context.Context, database, user, password string) (made bool, err error) {
 	exists, err := c.UserExists(ctx, user)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if !exists {
 		created := c.writeUser(ctx, "createUser", user, password, roles(database))
 		if created == nil {
-			return nil
+			return true, nil
 		}
 		// Has someone else created it since, or did our own command succeed
 		// without us being told? Servers word that differently: look again.
 		if exists, err = c.UserExists(ctx, user); err != nil || !exists {
-			return c.wrap("creating user "+user, created)
+			return false, c.wrap("creating user "+user, created)
 		}
 	}
 	err = c.writeUser(ctx, "updateUser", user, password, roles(database))
 	if rolesCannotChange(err) {
 		err = c.writeUser(ctx, "updateUser", user, password, nil)
 	}
-	return c.wrap("updating user "+user, err)
+	return false, c.wrap("updating user "+user, err)
 }
 
 func (c *Client) writeUser(ctx context.Context, command, user, password string, roles bson.A) error {

@@ -42,7 +42,7 @@ type Instances interface {
 
 // Databases makes the gateway's own database on its region's server.
 type Databases interface {
-	EnsureDatabase(ctx context.Context, owner resource.Owner, database, user, password string) error
+	EnsureDatabase(ctx context.Context, owner resource.Owner, database, user, password string) (waiting string, err error)
 	RemoveDatabase(ctx context.Context, owner resource.Owner, database, user string) (waiting string, err error)
 	RuntimeURI(database, user, password string) string
 }
@@ -162,7 +162,7 @@ func (s *Steps) ensureDatabase(ctx context.Context, gw *resource.ApiGateway) (en
 			return "", fmt.Errorf("secret %s has no key %q: delete the secret to have it made again",
 				resource.DatabaseSecretName(gw.GatewayID), secretPassword)
 		}
-		return "", r.Databases.EnsureDatabase(ctx, owner, doc.Name, doc.User, string(password))
+		return r.Databases.EnsureDatabase(ctx, owner, doc.Name, doc.User, string(password))
 	})
 }
 
