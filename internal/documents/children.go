@@ -18,11 +18,25 @@ import (
 // another. A document that is to be deleted stays so. Asking again changes
 // nothing: in particular it does not touch what a document counts its backoff
 // from.
+//
+// A document that was changed between the read and the write is read again:
+// what it is now, suspended for instance, may be a reason not to ask.
 func (d *Documents) Ask(ctx context.Context, kind resource.Kind, gatewayID string, state engine.State) error {
 	store, err := d.Headers(kind)
 	if err != nil {
 		return err
 	}
+	for range 3 {
+		var changed bool
+		if changed, err = d.ask(ctx, store, kind, gatewayID, state); err != nil || !changed {
+			return err
+		}
+	}
+	return fmt.Errorf("ask the %ss of gateway %s to be %s: others kept changing them", kind, gatewayID, state)
+}
+
+// ask does it once. changed says that a document was not as read any more.
+func (d *Documents) ask(ctx context.Context, store *mongostore.Store[*resource.Header], kind resource.Kind, gatewayID string, state engine.State) (changed bool, err error) {
 	filter := bson.D{
 		{Key: "gatewayId", Value: gatewayID},
 		{Key: "state", Value: bson.D{{Key: "$nin", Value: bson.A{state, resource.Deleted}}}},
@@ -33,18 +47,23 @@ func (d *Documents) Ask(ctx context.Context, kind resource.Kind, gatewayID strin
 	}
 	others, err := store.Find(ctx, filter)
 	if err != nil {
-		return err
+		return false, err
 	}
 	for _, doc := range others {
-		_, err := store.SetIntent(ctx, doc.ID, mongostore.Intent{
-			State: state, Unless: []engine.State{state, resource.Deleted},
-		})
-		if err != nil && !errors.Is(err, mongostore.ErrConflict) && !errors.Is(err, mongostore.ErrNotFound) {
-			return fmt.Errorf("ask %s %s to be %s: %w", kind, doc.ID, state, err)
+		intent := mongostore.Intent{State: state, Unless: []engine.State{state, resource.Deleted}}
+		if doc.Generation > 0 { // one written by hand may have none
+			intent.IfGeneration = &doc.Generation
+		}
+		_, err := store.SetIntent(ctx, doc.ID, intent)
+		switch {
+		case errors.Is(err, mongostore.ErrConflict):
+			changed = true
+		case err != nil && !errors.Is(err, mongostore.ErrNotFound):
+			return false, fmt.Errorf("ask %s %s to be %s: %w", kind, doc.ID, state, err)
 		}
 		d.hint(kind, doc.ID)
 	}
-	return nil
+	return changed, nil
 }
 
 // Left returns the headers of a gateway's documents of a kind.
