@@ -121,9 +121,20 @@ func ensure[D engine.Document](ctx context.Context, store *mongostore.Store[D], 
 	return err == nil, err
 }
 
+// again inserts a document that may have been there before. Its tokens begin
+// with the time, so that they are above those that objects may still carry.
+func again[D engine.Document](ctx context.Context, store *mongostore.Store[D], doc D) (bool, error) {
+	now, err := store.Now(ctx)
+	if err != nil {
+		return false, err
+	}
+	doc.Lifecycle().LockToken = now.UnixMilli()
+	return ensure(ctx, store, doc)
+}
+
 // EnsureRuntimeDomain creates a gateway's RuntimeDomain if it is not there.
 func (d *Documents) EnsureRuntimeDomain(ctx context.Context, doc *resource.RuntimeDomain) error {
-	return d.ensured(ctx, resource.KindRuntimeDomain, doc.ID, doc.GatewayID, func() (bool, error) { return ensure(ctx, d.RuntimeDomains, doc) })
+	return d.ensured(ctx, resource.KindRuntimeDomain, doc.ID, doc.GatewayID, func() (bool, error) { return again(ctx, d.RuntimeDomains, doc) })
 }
 
 // EnsureDatabase creates a gateway's Database document if it is not there.
@@ -138,7 +149,7 @@ func (d *Documents) EnsureEnvironment(ctx context.Context, doc *resource.Environ
 
 // EnsureStage creates a Stage if it is not there.
 func (d *Documents) EnsureStage(ctx context.Context, doc *resource.Stage) error {
-	return d.ensured(ctx, resource.KindStage, doc.ID, doc.GatewayID, func() (bool, error) { return ensure(ctx, d.Stages, doc) })
+	return d.ensured(ctx, resource.KindStage, doc.ID, doc.GatewayID, func() (bool, error) { return again(ctx, d.Stages, doc) })
 }
 
 // ensured inserts a child, and then looks at its gateway: a step that has

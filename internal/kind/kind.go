@@ -103,6 +103,22 @@ func Turn(ctx context.Context, docs Documents, k resource.Kind, gatewayID string
 	return engine.Done(), nil
 }
 
+// Stand is Turn to Active for children that every gateway has. One that is
+// being deleted is none that stands, and its name is taken as long as it is
+// there: that it is gone is waited for first.
+func Stand(ctx context.Context, docs Documents, k resource.Kind, gatewayID string) (engine.Outcome, error) {
+	left, err := docs.Left(ctx, k, gatewayID)
+	if err != nil {
+		return engine.Outcome{}, err
+	}
+	for _, doc := range left {
+		if doc.State == resource.Deleted {
+			return engine.Wait("%s to be gone, and made again: %s", k, describe(doc)), nil
+		}
+	}
+	return Turn(ctx, docs, k, gatewayID, resource.Active)
+}
+
 func plural(n int, k resource.Kind) string {
 	if n == 1 {
 		return fmt.Sprintf("1 %s", k)

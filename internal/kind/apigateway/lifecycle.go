@@ -74,13 +74,15 @@ func (s *Steps) create() []step {
 	}
 }
 
+// start makes the domain and the stages again if they are lost, as they may be
+// of a gateway whose own document was.
 func (s *Steps) start() []step {
 	return []step{
 		{Name: "config map", Run: s.ensureConfigMap},
 		{Name: "instance", Run: s.ensureInstance},
 		{Name: "pods ready", Run: s.podsReady},
-		{Name: "runtime domain", Run: s.turn(resource.KindRuntimeDomain, resource.Active)},
-		{Name: "stages", Run: s.turn(resource.KindStage, resource.Active)},
+		{Name: "runtime domain", Run: s.ensureRuntimeDomain},
+		{Name: "stages", Run: s.ensureStages},
 		{Name: "cron triggers", Run: s.turn(resource.KindCronTrigger, resource.Active)},
 	}
 }

@@ -217,32 +217,50 @@ func (s *Steps) removeEnvironments(ctx context.Context, gw *resource.ApiGateway)
 	return engine.Done(), s.Children.RemoveLeaf(ctx, resource.KindEnvironment, gw.GatewayID)
 }
 
+// ensureRuntimeDomain looks before it inserts: it is also run again and again
+// while the gateway stands.
 func (s *Steps) ensureRuntimeDomain(ctx context.Context, gw *resource.ApiGateway) (engine.Outcome, error) {
-	err := s.Children.EnsureRuntimeDomain(ctx, &resource.RuntimeDomain{
+	there, err := s.there(ctx, resource.KindRuntimeDomain, gw)
+	if err != nil || there[gw.GatewayID] {
+		return s.stand(ctx, resource.KindRuntimeDomain, gw, err)
+	}
+	err = s.Children.EnsureRuntimeDomain(ctx, &resource.RuntimeDomain{
 		Meta: child(gw.GatewayID), GatewayID: gw.GatewayID, Region: gw.Region,
 	})
-	if err != nil {
-		return engine.Outcome{}, err
-	}
-	return s.created(ctx, resource.KindRuntimeDomain, gw)
+	return s.stand(ctx, resource.KindRuntimeDomain, gw, err)
 }
 
 func (s *Steps) ensureStages(ctx context.Context, gw *resource.ApiGateway) (engine.Outcome, error) {
+	there, err := s.there(ctx, resource.KindStage, gw)
 	for _, name := range resource.Environments {
-		err := s.Children.EnsureStage(ctx, &resource.Stage{
-			Meta:      child(resource.EnvironmentName(gw.GatewayID, name)),
-			GatewayID: gw.GatewayID, Region: gw.Region, Environment: name,
-		})
-		if err != nil {
-			return engine.Outcome{}, err
+		id := resource.EnvironmentName(gw.GatewayID, name)
+		if err != nil || there[id] {
+			continue
 		}
+		err = s.Children.EnsureStage(ctx, &resource.Stage{
+			Meta: child(id), GatewayID: gw.GatewayID, Region: gw.Region, Environment: name,
+		})
 	}
-	return s.created(ctx, resource.KindStage, gw)
+	return s.stand(ctx, resource.KindStage, gw, err)
 }
 
-// created waits until the gateway's documents of a kind are Created.
-func (s *Steps) created(ctx context.Context, k resource.Kind, gw *resource.ApiGateway) (engine.Outcome, error) {
-	return kind.Turn(ctx, s.Children, k, gw.GatewayID, resource.Active)
+// there are the ids of the gateway's documents of a kind.
+func (s *Steps) there(ctx context.Context, k resource.Kind, gw *resource.ApiGateway) (map[string]bool, error) {
+	left, err := s.Children.Left(ctx, k, gw.GatewayID)
+	ids := map[string]bool{}
+	for _, doc := range left {
+		ids[doc.ID] = true
+	}
+	return ids, err
+}
+
+// stand waits until the gateway's documents of a kind, which have been made
+// unless err says otherwise, are Created.
+func (s *Steps) stand(ctx context.Context, k resource.Kind, gw *resource.ApiGateway, err error) (engine.Outcome, error) {
+	if err != nil {
+		return engine.Outcome{}, err
+	}
+	return kind.Stand(ctx, s.Children, k, gw.GatewayID)
 }
 
 func (s *Steps) turn(k resource.Kind, state engine.State) func(context.Context, *resource.ApiGateway) (engine.Outcome, error) {
