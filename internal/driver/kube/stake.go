@@ -80,8 +80,10 @@ func (c *Client) mark(ctx context.Context, ref Ref, live *unstructured.Unstructu
 }
 
 // takeBack removes an object that was created under a claim which proved to be
-// lost, unless someone has put a mark of their own on it since: then it is
-// theirs. It returns the reason why the claim is lost, and what went wrong.
+// lost, or could not be verified, unless someone has put a mark of their own on
+// it since: then it is theirs. Not to know is reason enough here: it is exactly
+// the object that this call has made, nothing is in it yet, and the next claim
+// makes another. It returns the reason, and what went wrong.
 func (c *Client) takeBack(ctx context.Context, owner resource.Owner, ref Ref, created *unstructured.Unstructured, lost error) error {
 	lost = fmt.Errorf("after creating %s: %w", ref, lost)
 	// The claim's own context may have ended with it.
