@@ -38,7 +38,7 @@ test: vet lint ## Everything: vet, lint, the model, all tests on a stack of thei
 	go test -count=1 -timeout=20m ./pkg/engine/enginetest
 	docs/model/check.sh short
 	scripts/with-stack test go test $(TEST_FLAGS) ./...
-	$(MAKE) chaos CHAOS_FLAGS=-short
+	$(MAKE) chaos CHAOS_FLAGS='-short -stack chaos-short'
 
 ##@ While working
 
