@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -26,6 +27,8 @@ type claim[D Document] struct {
 	mu      sync.Mutex
 	trusted time.Time // until when
 	expiry  *time.Timer
+
+	told atomic.Bool // that the lock was lost: metrics and log count it once
 }
 
 // clock reads the replica's monotonic clock. Only differences between its

@@ -98,10 +98,10 @@ type Meta struct {
 	UpdatedAt time.Time `bson:"updatedAt,omitempty" json:"updatedAt,omitzero"`
 
 	// Unreadable is set by a store on a document that it has claimed and cannot
-	// read, because somebody has written into a field what it does not hold. No
-	// step runs: the claim ends with this error, and it is tried again. It is
-	// not stored.
-	Unreadable error `bson:"-" json:"-"`
+	// read, because somebody has written into a field what it does not hold, and
+	// says why. No step runs: the claim ends with this error, and it is tried
+	// again. It is not stored.
+	Unreadable string `bson:"-" json:"-"`
 }
 
 // Lifecycle makes every struct that embeds Meta a [Document].

@@ -18,8 +18,8 @@ type Observer interface {
 	Waited(kind, step string, waited time.Duration)
 	// Changed: n documents were changed in one write.
 	Changed(kind string, change ChangeKind, n int)
-	// LockLost: a claim's write, or the claim itself, came too late; where
-	// says which ("settle", "renew", "trust", a step's name).
+	// LockLost: a claim's lock was lost; where says what noticed it first
+	// ("queue", "step NAME", "checkpoint", "renew", "settle").
 	LockLost(kind, where string)
 	// Overdue: a document was seen past its transition's deadline.
 	Overdue(kind string, phase Phase)

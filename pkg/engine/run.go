@@ -20,9 +20,9 @@ const maxMessage = 1 << 10
 // more may be written.
 func (s *Service[D]) work(c *claim[D]) (Change, bool) {
 	m := c.doc.Lifecycle()
-	if m.Unreadable != nil {
-		s.log.Warn("document cannot be read", slog.String("id", m.ID), slog.Any("error", m.Unreadable))
-		return s.failure(m, "read", m.Unreadable), true
+	if m.Unreadable != "" {
+		s.log.Warn("document cannot be read", slog.String("id", m.ID), slog.String("error", m.Unreadable))
+		return s.failure(m, "read", errors.New(m.Unreadable)), true
 	}
 	ctx := WithClaim(c.ctx, &Claim{
 		Ref:    c.ref,

@@ -268,6 +268,9 @@ func (s *Service[D]) release(c *claim[D]) {
 
 func (s *Service[D]) lockLost(c *claim[D], where string) {
 	c.lose(where)
+	if c.told.Swap(true) {
+		return // a step and its renewal notice the same loss
+	}
 	s.obs.LockLost(s.def.Kind, where)
 	s.log.Warn("lock lost", slog.String("id", c.ref.ID), slog.Int64("token", c.ref.Token), slog.String("where", where))
 }

@@ -61,6 +61,6 @@ func decodeClaimed[D engine.Document](id string, raw bson.Raw) D {
 	m.Generation, m.Attempts = number("generation"), int(number("attempts"))
 	m.LockToken, m.LockBatch, m.LockedBy = number("lockToken"), text("lockBatch"), text("lockedBy")
 	m.LockedAt, _ = raw.Lookup("lockedAt").TimeOK()
-	m.Unreadable = err
+	m.Unreadable = err.Error()
 	return doc
 }
