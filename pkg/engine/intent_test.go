@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -172,11 +173,12 @@ func TestNewSettingsEndAFailedResync(t *testing.T) {
 func TestRefusedResyncIsTriedAgain(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.insert("a")
-		broken := true
+		var broken atomic.Bool
+		broken.Store(true)
 		def := things()
 		def.Settled[0].Resync = time.Minute
 		def.Settled[0].Steps = []step{does("look", func(context.Context, *thing) (engine.Outcome, error) {
-			if broken {
+			if broken.Load() {
 				return engine.Done(), engine.Terminal(errCut)
 			}
 			return engine.Done(), nil
@@ -186,7 +188,7 @@ func TestRefusedResyncIsTriedAgain(t *testing.T) {
 		if m := w.get("a"); m.LastError == nil || m.LastError.Terminal || m.Attempts < 2 || m.Phase != up {
 			t.Fatalf("the document says %+v", m.Meta)
 		}
-		broken = false
+		broken.Store(false)
 		w.pass(10 * time.Minute)
 		if m := w.get("a"); m.LastError != nil || m.Attempts != 0 {
 			t.Errorf("the document says %+v", m.Meta)
