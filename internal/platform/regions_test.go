@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockstep-io/lockstep/internal/platform"
 	"github.com/lockstep-io/lockstep/internal/resource"
 	"github.com/lockstep-io/lockstep/internal/testenv"
 	"github.com/lockstep-io/lockstep/internal/witness"
@@ -82,6 +83,18 @@ func TestReady(t *testing.T) {
 	r.stop()
 	if err := r.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "shutting down") {
 		t.Errorf("ready: %v, want it to be shutting down", err)
+	}
+}
+
+// A replica that has not made the indexes yet, or cannot, runs no task service:
+// a rollout must not go on past it, though its database answers.
+func TestNotReadyBeforeTheIndexes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p, err := platform.New(w.docs, nil, platform.Options{})
+	must(t, err)
+	if err := p.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "not prepared yet") {
+		t.Errorf("ready before Run: %v", err)
 	}
 }
 
